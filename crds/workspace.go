@@ -1,0 +1,47 @@
+package crds
+
+import corev1 "k8s.io/api/core/v1"
+
+// WorkspaceDeclaration is a directory that a Task asks of whoever runs it.
+type WorkspaceDeclaration struct {
+	// What the workspace is called in $(workspaces.<name>.path).
+	Name string `json:"name"`
+	// What the task expects to find there, or leaves there.
+	Description string `json:"description,omitempty"`
+	// Where the steps see it; /workspace/<name> when left out.
+	MountPath string `json:"mountPath,omitempty"`
+	// Mount it without the right to write.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// A run may leave this workspace out; $(workspaces.<name>.bound) tells.
+	Optional bool `json:"optional,omitempty"`
+}
+
+// WorkspaceBinding gives a declared workspace its volume: exactly one source.
+type WorkspaceBinding struct {
+	// The declared name.
+	Name string `json:"name"`
+	// A directory of the volume to mount instead of its root.
+	SubPath string `json:"subPath,omitempty"`
+	// A claim that is made for this run and deleted with it.
+	VolumeClaimTemplate *corev1.PersistentVolumeClaim `json:"volumeClaimTemplate,omitempty"`
+	// A claim that exists in the namespace of the run.
+	PersistentVolumeClaim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty"`
+	// A directory that lives as long as the pod.
+	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
+	// The keys of a ConfigMap as files.
+	ConfigMap *corev1.ConfigMapVolumeSource `json:"configMap,omitempty"`
+	// The keys of a Secret as files.
+	Secret *corev1.SecretVolumeSource `json:"secret,omitempty"`
+	// Several sources in one directory.
+	Projected *corev1.ProjectedVolumeSource `json:"projected,omitempty"`
+	// A volume that a CSI driver makes for the pod.
+	CSI *corev1.CSIVolumeSource `json:"csi,omitempty"`
+}
+
+// WorkspaceUsage keeps a workspace to the steps and sidecars that name it.
+type WorkspaceUsage struct {
+	// The declared name.
+	Name string `json:"name"`
+	// Where this step or sidecar sees it; as declared when left out.
+	MountPath string `json:"mountPath,omitempty"`
+}
