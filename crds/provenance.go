@@ -8,6 +8,7 @@ type Provenance struct {
 	// The feature flags at the time of the run, by name.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
 	FeatureFlags map[string]any `json:"featureFlags,omitempty"`
 }
 

@@ -46,7 +46,8 @@ type Step struct {
 	// else it is /bin/sh with "set -e".
 	Script string `json:"script,omitempty"`
 	// How long the step may take, such as 90s or 1h30m; no limit when left out.
-	// +kubebuilder:validation:Pattern=`^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// Workspaces that only the steps and sidecars that name them can see.
 	Workspaces []WorkspaceUsage `json:"workspaces,omitempty"`

@@ -8,7 +8,6 @@ import (
 // Task is a list of steps to run, one after the other, in one pod. It does
 // nothing by itself: a TaskRun executes it.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=tasks,singular=task,scope=Namespaced,categories={tekton,tekton-pipelines}
 type Task struct {

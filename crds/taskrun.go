@@ -8,7 +8,6 @@ import (
 // TaskRun executes a Task once: it gives the task its parameters and workspaces,
 // and its status tells what came of it.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=taskruns,singular=taskrun,scope=Namespaced,shortName={tr,trs},categories={tekton,tekton-pipelines}
@@ -54,7 +53,8 @@ type TaskRunSpec struct {
 	Retries int `json:"retries,omitempty"`
 	// How long one attempt may take, such as 90s or 1h30m; 0 for no limit;
 	// default-timeout-minutes of the configuration when left out.
-	// +kubebuilder:validation:Pattern=`^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// What to add to the pod, or change of it.
 	PodTemplate *PodTemplate `json:"podTemplate,omitempty"`

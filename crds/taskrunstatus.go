@@ -31,11 +31,12 @@ type TaskRunStatus struct {
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	// The whole status of each attempt that failed and was tried again, oldest first.
 	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=array
 	RetriesStatus []TaskRunStatus `json:"retriesStatus,omitempty"`
 	// The task as it was run: fetched, and with its variables replaced.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
 	TaskSpec *TaskSpec `json:"taskSpec,omitempty"`
 	// Where the task came from, and with which settings it was run.
 	Provenance *Provenance `json:"provenance,omitempty"`
