@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// step is what the flags say: one step, its place in the line and where to
+// record what became of it.
+type step struct {
+	waitFiles   []string // all of them must be there; none: start at once
+	waitContent bool     // and must not be empty
+	postFile    string   // written at the end; with ".err" when the line stops here
+
+	terminationPath string
+	metadataDir     string // exitCode and results/ of this step
+	resultsDir      string
+	results         []string // names of files in resultsDir
+	stepResults     []string // names of files in metadataDir/results
+
+	continueOnError bool
+	timeout         time.Duration // 0: none
+	stdoutPath      string        // a second place for what the command prints
+	stderrPath      string
+
+	script     string // written to scriptFile just before it runs
+	scriptFile string
+	command    []string // never empty
+}
+
+// parseStep reads the flags. With an error it returns what it had understood
+// by then.
+func parseStep(args []string) (step, error) {
+	var s step
+	var entrypoint, onError string
+	f := flag.NewFlagSet("entrypoint", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Func("wait_file", "comma-separated `files` to wait for", names(&s.waitFiles))
+	f.BoolVar(&s.waitContent, "wait_file_content", false, "wait until they have content")
+	f.StringVar(&s.postFile, "post_file", "", "`file` to write at the end, with .err added when the step failed")
+	f.StringVar(&s.terminationPath, "termination_path", "/tekton/termination", "`file` for the termination message")
+	f.StringVar(&s.metadataDir, "step_metadata_dir", "", "`directory` for the exit code and results of the step")
+	f.StringVar(&s.resultsDir, "results_dir", "/tekton/results", "`directory` of the task's results")
+	f.Func("results", "comma-separated `names` of the task's results", names(&s.results))
+	f.Func("step_results", "comma-separated `names` of the step's results", names(&s.stepResults))
+	f.StringVar(&onError, "on_error", "stopAndFail", "continue or stopAndFail")
+	f.DurationVar(&s.timeout, "timeout", 0, "how long the command may run")
+	f.StringVar(&s.stdoutPath, "stdout_path", "", "`file` that gets a copy of standard output")
+	f.StringVar(&s.stderrPath, "stderr_path", "", "`file` that gets a copy of standard error")
+	// One argument holds at most 128 KiB (MAX_ARG_STRLEN), a script may be longer.
+	f.Func("script", "a `piece` of the script; may be repeated", func(piece string) error {
+		s.script += piece
+		return nil
+	})
+	f.StringVar(&s.scriptFile, "script_file", "", "`file` to write the script to")
+	f.StringVar(&entrypoint, "entrypoint", "", "the `command` to run; its arguments follow --")
+
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return s, errors.New(usage(f))
+		}
+		return s, err
+	}
+	s.continueOnError = onError == "continue"
+	s.command = append([]string{entrypoint}, f.Args()...)
+	return s, s.check(onError)
+}
+
+func (s step) check(onError string) error {
+	switch {
+	case s.command[0] == "":
+		return errors.New("-entrypoint is missing: which command shall run?")
+	case onError != "continue" && onError != "stopAndFail":
+		return fmt.Errorf("-on_error %q: must be continue or stopAndFail", onError)
+	case s.timeout < 0:
+		return fmt.Errorf("-timeout %v: must not be negative", s.timeout)
+	case (s.script == "") != (s.scriptFile == ""):
+		return errors.New("-script and -script_file come together")
+	case len(s.stepResults) > 0 && s.metadataDir == "":
+		return errors.New("-step_results needs -step_metadata_dir")
+	}
+	for _, name := range append(s.results[:len(s.results):len(s.results)], s.stepResults...) {
+		if name == "." || name == ".." || strings.ContainsRune(name, '/') {
+			return fmt.Errorf("result %q: must be a file name", name)
+		}
+	}
+	return nil
+}
+
+// names reads a comma-separated list; no elements are empty, since Tekton's
+// controller has always sent `-results ""` for none.
+func names(to *[]string) func(string) error {
+	return func(list string) error {
+		for name := range strings.SplitSeq(list, ",") {
+			if name != "" {
+				*to = append(*to, name)
+			}
+		}
+		return nil
+	}
+}
+
+func usage(f *flag.FlagSet) string {
+	var b strings.Builder
+	b.WriteString("usage: entrypoint [flags] -entrypoint COMMAND -- [arguments]\n       entrypoint init SOURCE DESTINATION\n")
+	f.SetOutput(&b)
+	f.PrintDefaults()
+	return strings.TrimSuffix(b.String(), "\n")
+}

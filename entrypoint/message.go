@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxMessage is how much of a container's termination message kubelet keeps.
+const maxMessage = 4096
+
+// maxForeign is how much of what a command wrote to the termination message is
+// read: what does not fit a message sixteen times over has no use as one.
+const maxForeign = 16 * maxMessage
+
+// entryType tells whose an entry of the termination message is. The numbers are
+// Tekton's.
+type entryType int
+
+const (
+	taskResult entryType = 1
+	internal   entryType = 3
+	stepResult entryType = 4
+)
+
+// entry is one element of the array that the termination message is.
+type entry struct {
+	Key   string    `json:"key"`
+	Value string    `json:"value"`
+	Type  entryType `json:"type"`
+}
+
+// messageTooLargeError says which results do not fit. Its first line is what
+// Tekton prints, word for word: people search for it.
+type messageTooLargeError struct{ sizes []string }
+
+func (e *messageTooLargeError) Error() string {
+	return fmt.Sprintf("Termination message is above max allowed size %d, caused by large task result.\n"+
+		"entrypoint: bytes in each result: %s", maxMessage, strings.Join(e.sizes, ", "))
+}
+
+// writeMessage leaves at the termination path what the controller shall know.
+// If the results make it too large it leaves the rest, and says so.
+func (s step) writeMessage(end ending) error {
+	about := end.entries(s.continueOnError)
+	if !end.ran {
+		return s.leave(about)
+	}
+	all, err := s.withResults(about)
+	if err != nil {
+		return errors.Join(err, s.leave(about))
+	}
+	return s.leave(all)
+}
+
+// withResults puts what the command produced before what is said about it.
+func (s step) withResults(about []entry) ([]entry, error) {
+	results, err := s.readResults()
+	if err != nil {
+		return nil, err
+	}
+	all := lastOfEach(slices.Concat(s.heard(), results, about))
+	if len(encode(all)) > maxMessage {
+		return nil, tooLarge(all)
+	}
+	return all, nil
+}
+
+func (s step) leave(entries []entry) error {
+	if s.terminationPath == "" {
+		return nil
+	}
+	if err := writeOver(s.terminationPath, string(encode(entries))); err != nil {
+		return fmt.Errorf("writing the termination message: %w", err)
+	}
+	return nil
+}
+
+// readResults reads the declared results that the command has written. What is
+// no plain file is left out, with a word about it: it may be meant to make this
+// step publish what only this step can read.
+func (s step) readResults() ([]entry, error) {
+	var entries []entry
+	var large []string
+	read := func(dir string, names []string, t entryType) {
+		for _, name := range names {
+			content, err := readRegular(filepath.Join(dir, name), maxMessage)
+			switch {
+			case errors.Is(err, os.ErrNotExist): // not every step writes every result
+			case errors.Is(err, errTooLarge):
+				large = append(large, name+" more than "+strconv.Itoa(maxMessage))
+			case err != nil:
+				complain("result %s is left out: %v", name, err)
+			default:
+				if !utf8.Valid(content) {
+					complain("result %s is not UTF-8: what is not becomes U+FFFD", name)
+				}
+				entries = append(entries, entry{Key: name, Value: string(content), Type: t})
+			}
+		}
+	}
+	read(s.resultsDir, s.results, taskResult)
+	read(filepath.Join(s.metadataDir, "results"), s.stepResults, stepResult)
+	if large != nil {
+		return nil, &messageTooLargeError{sizes: large}
+	}
+	return entries, nil
+}
+
+// heard is what the command itself left at the termination path, as far as it
+// may: declared results in the message's own form. Anything else would be lost
+// in silence, so it is told.
+func (s step) heard() []entry {
+	content, err := readRegular(s.terminationPath, maxForeign)
+	if len(content) == 0 {
+		return nil
+	}
+	entries, all := s.declared(content)
+	if err != nil || !all {
+		complain("the command wrote to the termination message %s: only declared results in Tekton's form are kept of it", s.terminationPath)
+	}
+	return entries
+}
+
+// declared picks the declared results out of a message that anybody may have
+// written. all is false if that leaves something out.
+func (s step) declared(message []byte) (entries []entry, all bool) {
+	var elements []json.RawMessage
+	if json.Unmarshal(message, &elements) != nil {
+		return nil, false
+	}
+	all = true
+	for _, element := range elements {
+		var e entry
+		if json.Unmarshal(element, &e) != nil || !s.declares(e) {
+			all = false
+			continue
+		}
+		entries = append(entries, e)
+	}
+	return entries, all
+}
+
+func (s step) declares(e entry) bool {
+	switch e.Type {
+	case taskResult:
+		return slices.Contains(s.results, e.Key)
+	case stepResult:
+		return slices.Contains(s.stepResults, e.Key)
+	default:
+		return false
+	}
+}
+
+// entries are the program's own words about how the step went.
+func (end ending) entries(continueOnError bool) []entry {
+	// RFC 3339 with milliseconds, as Tekton's reader parses it.
+	const layout = "2006-01-02T15:04:05.000Z07:00"
+	about := []entry{{Key: "StartedAt", Value: end.started.UTC().Format(layout), Type: internal}}
+	if end.reason != "" {
+		about = append(about, entry{Key: "Reason", Value: end.reason, Type: internal})
+	}
+	if end.own() && end.code != 0 && continueOnError {
+		about = append(about, entry{Key: "ExitCode", Value: strconv.Itoa(end.code), Type: internal})
+	}
+	return about
+}
+
+// lastOfEach keeps the last entry of each key and type, which is the one that
+// readers of the message take. The rest would only use up its 4096 bytes.
+func lastOfEach(entries []entry) []entry {
+	type id struct {
+		key string
+		t   entryType
+	}
+	last := make(map[id]int, len(entries))
+	for i, e := range entries {
+		last[id{e.Key, e.Type}] = i
+	}
+	kept := entries[:0]
+	for i, e := range entries {
+		if last[id{e.Key, e.Type}] == i {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func tooLarge(entries []entry) error {
+	var sizes []string
+	for _, e := range entries {
+		if e.Type != internal {
+			sizes = append(sizes, e.Key+" "+strconv.Itoa(len(e.Value)))
+		}
+	}
+	return &messageTooLargeError{sizes: sizes}
+}
+
+func encode(entries []entry) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // it would take six bytes of 4096 for each < > &
+	if err := e.Encode(entries); err != nil {
+		panic(err) // strings and numbers only
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
