@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // ParamType says which of the three kinds a parameter or a result is.
@@ -103,7 +104,8 @@ func decodeAs[T any](raw []byte, opens byte) (value T, ok bool) {
 	return value, json.Unmarshal(raw, &value) == nil
 }
 
-// decodeText reads a JSON string, or takes other JSON as its own text.
+// decodeText reads a JSON string, or takes other JSON as its own text. That text
+// is made valid UTF-8, as the decoder makes strings, since it will be written as one.
 func decodeText(raw []byte) (string, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -112,7 +114,7 @@ func decodeText(raw []byte) (string, error) {
 	if !json.Valid(raw) {
 		return "", fmt.Errorf("not JSON: %.40q", raw)
 	}
-	return string(raw), nil
+	return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 }
 
 // MarshalJSON writes the bare value. An array or object without elements is
