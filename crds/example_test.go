@@ -26,7 +26,7 @@ func Example() {
 		return
 	}
 	for _, param := range tr.Spec.Params {
-		fmt.Println(param.Name, param.Value.Type, len(param.Value.ArrayVal), param.Value.StringVal)
+		fmt.Printf("%s is a %s: %q %q\n", param.Name, param.Value.Type, param.Value.StringVal, param.Value.ArrayVal)
 	}
 
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -42,8 +42,8 @@ func Example() {
 	status, err := json.Marshal(tr.Status)
 	fmt.Println(tr.IsDone(), string(status), err)
 	// Output:
-	// flags array 2
-	// depth string 0 1
+	// flags is a array: "" ["-v" "-race"]
+	// depth is a string: "1" []
 	// false true
 	// false true
 	// false true
