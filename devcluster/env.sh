@@ -4,4 +4,6 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 printf 'export KUBECONFIG=%q\n' "$state/kubeconfig"
+# a cluster made anew on the same port has other types than the ones kubectl remembers
+printf 'export KUBECACHEDIR=%q\n' "$state/kubectl-cache"
 printf 'export PATH=%q:"$PATH"\n' "$bin"

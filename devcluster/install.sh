@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs what a cluster needs from Debian and is not there yet. Quiet when
-# nothing is missing; the output of apt is shown only when it fails.
+# install.sh [PACKAGE...] installs what a cluster needs from Debian, and the
+# packages named, as far as they are not there yet. Quiet when nothing is
+# missing; the output of apt is shown only when it fails.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
@@ -11,6 +12,7 @@ packages=(
   iproute2                    # the node's addresses
   openssl                     # the cluster's keys
   runc                        # the one thing here that Go alone cannot build
+  "$@"
 )
 
 missing=()

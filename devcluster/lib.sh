@@ -85,19 +85,34 @@ start() {
   echo "$! $(started_at $!)" >"$state/pid/$name"
 }
 
-# stop NAME SIGNAL ends a part and waits until it is gone.
-stop() {
-  local pid i
-  if pid=$(pid_of "$1"); then
-    kill -"$2" "$pid" 2>/dev/null || true
-    for ((i = 0; i < 100; i++)); do
-      pid_of "$1" >/dev/null || break
-      sleep 0.05
-    done
-    ! pid_of "$1" >/dev/null || kill -KILL "$pid"
-  fi
-  rm -f "$state/pid/$1"
+# stop_all ends every part and waits until it and its cgroups are gone. They are killed, not
+# asked: each of them is made to survive that, and asking the API server takes
+# seconds for as long as someone watches.
+stop_all() {
+  local part pid
+  for part in "${parts[@]}"; do
+    if pid=$(pid_of "$part"); then
+      # the node: PID 1 of its pid namespace, whose parent ends when the last process in there is gone
+      [ "$part" != node ] || pid=$(cat "/proc/$pid/task/$pid/children")
+      kill -KILL $pid 2>/dev/null || true
+      wait_for 10 "the end of $part" gone "$part"
+    fi
+    rm -f "$state/pid/$part"
+  done
+  # kubelet looks at each that it finds for 3 s, so a next node would start slowly
+  wait_for 20 "the kernel to let go of the cgroups $cgroup" remove_cgroups
 }
+
+# remove_cgroups: one goes only when its last process is reaped.
+remove_cgroups() {
+  local dir
+  cgroups | while read -r dir; do rmdir "$dir" || true; done
+  [ -z "$(cgroups)" ]
+}
+
+cgroups() { find /sys/fs/cgroup -depth -type d -path "*/$cgroup*"; }
+
+gone() { ! pid_of "$1"; }
 
 # lock FILE waits for its turn; the lock ends with the script. (fd 9)
 lock() {

@@ -5,21 +5,24 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
+# tell is say without the time.
+tell() { printf 'devcluster %s: %s\n' "$NAME" "$*"; }
+
 alive=() dead=()
 for part in "${parts[@]}"; do
   if pid_of "$part" >/dev/null; then alive+=("$part"); else dead+=("$part"); fi
 done
 if [ ${#alive[@]} = 0 ]; then
-  say "not running"
+  tell "not running"
   exit 1
 fi
 if [ ${#dead[@]} -gt 0 ]; then
-  say "not running: ${dead[*]}; running: ${alive[*]}"
+  tell "not running: ${dead[*]}; running: ${alive[*]}"
   exit 2
 fi
 server=$(sed -n 's/.*server: "\([^"]*\)".*/\1/p' "$state/kubeconfig")
 if ! curl -sf --max-time 5 --cacert "$state/pki/ca.crt" "$server/readyz" >/dev/null; then
-  say "the API server at $server does not answer"
+  tell "the API server at $server does not answer"
   exit 2
 fi
-say "running, at $server"
+tell "running, at $server"

@@ -20,10 +20,9 @@ PORT=${PORT:-} FEATURE_GATES=${FEATURE_GATES:-} APISERVER_ARGS=${APISERVER_ARGS:
 # settle takes the settings of a cluster that exists already, since its parts
 # were started with them, and else those given or the defaults.
 settle() {
-  local setting asked
+  local setting value asked
   if ! [ -e "$state/settings" ]; then
     PORT=${PORT:-6443} MAX_PODS=${MAX_PODS:-110} AUDIT=${AUDIT:-1}
-    for setting in "${settings[@]}"; do echo "$setting=${!setting}"; done >"$state/settings"
     return 0
   fi
   while IFS== read -r setting value; do
@@ -32,6 +31,11 @@ settle() {
       die "it was made with $setting=$value, not $asked: run down.sh first, or choose another NAME"
     printf -v "$setting" %s "$value"
   done <"$state/settings"
+}
+
+keep_settings() {
+  local setting
+  for setting in "${settings[@]}"; do echo "$setting=${!setting}"; done >"$state/settings"
 }
 
 running() { "$here/status.sh" >/dev/null 2>&1; }
@@ -63,11 +67,6 @@ start_node() {
   machine_note
   wait_for 10 "the node's namespaces" in_own_network
   start relay "$bin/relay" -listen "127.0.0.1:$PORT" -to 127.0.0.1:6443 -netns "/proc/$(pid_of node)/ns/net"
-}
-
-stop_all() {
-  local part
-  for part in "${parts[@]}"; do stop "$part" KILL; done
 }
 
 start_etcd() {
@@ -143,9 +142,17 @@ Y
     ${FEATURE_GATES:+--feature-gates="$FEATURE_GATES"}
 }
 
-kubectl() { "$bin/kubectl" --kubeconfig "$state/kubeconfig" "$@"; }
+kubectl() { KUBECACHEDIR="$state/kubectl-cache" "$bin/kubectl" --kubeconfig "$state/kubeconfig" "$@"; }
 
 api_ready() { pid_of kube-apiserver && curl -sf --cacert "$pki/ca.crt" "https://127.0.0.1:$PORT/readyz"; }
+
+# node_ready: the kubelet that we started says so, not the one before it.
+node_ready() {
+  local ready
+  ready=$(kubectl get node localhost -o jsonpath='{.status.conditions[?(@.type=="Ready")]}')
+  [[ $ready == *'"status":"True"'* ]] && [[ $ready =~ \"lastHeartbeatTime\":\"([^\"]*)\" ]] &&
+    ! [[ ${BASH_REMATCH[1]} < $(date -u -r "$state/pid/node" +%FT%TZ) ]]
+}
 
 wait_until_ready() {
   wait_for 90 "the API server" api_ready
@@ -153,7 +160,7 @@ wait_until_ready() {
   start_controller_manager
   start_scheduler
   wait_for 60 "the default service account" kubectl -n default get serviceaccount default
-  wait_for 90 "the node" kubectl wait --for=condition=Ready node/localhost --timeout=2s
+  wait_for 90 "the node" node_ready
   wait_for 30 "the scheduler" in_node curl -sfk https://127.0.0.1:10259/readyz
   say "node ready"
 }
@@ -182,6 +189,7 @@ main() {
     return 0
   fi
   free_port
+  keep_settings
   make_keys "$PORT"
   start_node
   start_etcd

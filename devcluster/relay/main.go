@@ -11,7 +11,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -74,12 +73,13 @@ func carry(c *net.TCPConn, to string, dial func(string) (net.Conn, error)) error
 	return nil
 }
 
-// pipe copies until from ends and passes the end on. When to is gone, from is
-// closed for reading, so that its peer learns of it.
+// pipe copies until from ends, and passes the end on. When either is gone, both
+// are closed, which ends the other direction too.
 func pipe(to, from *net.TCPConn) {
-	_, err := io.Copy(to, from)
-	if err != nil && !errors.Is(err, net.ErrClosed) {
-		_ = from.CloseRead()
+	if _, err := io.Copy(to, from); err != nil {
+		_ = to.Close()
+		_ = from.Close()
+		return
 	}
 	_ = to.CloseWrite()
 }
