@@ -1,0 +1,122 @@
+package fifo
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/wire"
+)
+
+// errIdentity is the fault of a transform that makes another object.
+var errIdentity = errors.New("the transform changed key, UID or resourceVersion")
+
+// Add takes the object of an ADDED event. What the event is called makes no difference: the FIFO works out what is new.
+//
+// An error says that the transform refused the object, or ErrClosed. The object is then as the consumer last knew it;
+// a list that is on its way counts it as there. Other objects are not concerned.
+func (f *FIFO) Add(o *wire.Object) error { return f.take(o) }
+
+// Update takes the object of a MODIFIED event. See Add.
+func (f *FIFO) Update(o *wire.Object) error { return f.take(o) }
+
+// Item takes one object of a list. See Add.
+func (f *FIFO) Item(o *wire.Object) error { return f.take(o) }
+
+func (f *FIFO) take(o *wire.Object) error {
+	if f.unchanged(o) {
+		return nil
+	}
+	kept, err := f.transform(o)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	if err == nil {
+		e := f.entryLocked(o.Key())
+		e.Deltas = upsert(e.Deltas, f.latestLocked(o.Key()), f.newsLocked(kept))
+	}
+	f.reachByLocked(o)
+	return err
+}
+
+// unchanged passes over an object that is known as it is, without transforming it: most of a relist is that.
+func (f *FIFO) unchanged(o *wire.Object) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen != nil {
+		f.seen[o.Key()] = struct{}{}
+	}
+	if f.closed || !f.latestLocked(o.Key()).shows(o) {
+		return false
+	}
+	f.reachByLocked(o)
+	return true
+}
+
+func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
+	if f.cfg.Transform == nil {
+		return o, nil
+	}
+	kept, err := f.cfg.Transform(o)
+	if err == nil && (kept == nil || kept.Key() != o.Key() || stateOf(kept) != stateOf(o)) {
+		err = errIdentity
+	}
+	if err != nil {
+		return nil, fmt.Errorf("transform %s: %w", o.Key(), err)
+	}
+	return kept, nil
+}
+
+// Delete takes the object of a DELETED event, in its last state. It is always taken in: if the transform refuses that
+// state, the deletion goes on without it. An object that nobody knows was never there for the consumer, and is passed
+// over. The error is ErrClosed or nil.
+func (f *FIFO) Delete(o *wire.Object) error {
+	kept, err := f.transform(o)
+	if err != nil {
+		kept = nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	delete(f.seen, o.Key())
+	f.removeLocked(o.Key(), kept)
+	f.reachByLocked(o)
+	return nil
+}
+
+// removeLocked queues the end of an object, if it exists; o is its last state or nil.
+func (f *FIFO) removeLocked(key types.NamespacedName, o *wire.Object) {
+	was := f.latestLocked(key)
+	if !was.exists {
+		return
+	}
+	e := f.entryLocked(key)
+	e.Deltas = remove(e.Deltas, was, f.newsLocked(o))
+}
+
+// Bookmark takes the news that everything up to resourceVersion has been told.
+func (f *FIFO) Bookmark(resourceVersion string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.reachLocked(resourceVersion)
+	}
+}
+
+// reachByLocked notes how far an event has brought the stream. The items of a list are in no order of time: until it is
+// committed they bring it nowhere.
+func (f *FIFO) reachByLocked(o *wire.Object) {
+	if f.seen == nil {
+		f.reachLocked(o.ResourceVersion())
+	}
+}
+
+func (f *FIFO) newsLocked(o *wire.Object) news {
+	return news{object: o, initial: f.initial, received: time.Now()}
+}
