@@ -109,8 +109,7 @@ func describedFields(t *testing.T, path string, goType reflect.Type, s schema) {
 // embedded without a name of their own are among them, as in JSON.
 func jsonFields(goType reflect.Type) map[string]reflect.StructField {
 	fields := map[string]reflect.StructField{}
-	for i := range goType.NumField() {
-		field := goType.Field(i)
+	for field := range goType.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,7 +58,7 @@ func TestServerAcceptsTheDefinitions(t *testing.T) {
 			definition := internalDefinition(t, file)
 			// What the server fills in before it looks.
 			definition.Status.StoredVersions = []string{"v1"}
-			for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), definition) {
+			for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), definition) {
 				t.Error(err)
 			}
 		})
