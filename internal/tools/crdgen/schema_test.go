@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +85,19 @@ func TestWhatUsersWriteIsAccepted(t *testing.T) {
 				t.Errorf("unknown: %v", unknown)
 			}
 		})
+	}
+}
+
+// The example that sets every field of the types loses none of them on the server.
+func TestEveryFieldIsKept(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(folder, "testdata", "everything.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taskRuns := newServer(t, filepath.Join(folder, "tekton.dev_taskruns.yaml"))
+	wrong, unknown := taskRuns.create(decode(t, string(text)))
+	if len(wrong) > 0 || len(unknown) > 0 {
+		t.Errorf("wrong: %v, unknown: %v", wrong.ToAggregate(), unknown)
 	}
 }
 
