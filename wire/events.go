@@ -74,11 +74,11 @@ func (e *EventReader) Next() (Event, error) {
 	if e.lost {
 		e.resync()
 	}
-	l.begin()
-	l.depth = 0
 	if l.peek(); l.err != nil {
 		return Event{}, e.end()
 	}
+	l.begin()
+	l.depth = 0
 	return e.frame()
 }
 

@@ -76,7 +76,7 @@ func (l *lexer) more() bool {
 
 // peek passes over white space and returns the byte that follows without taking it; 0 when there is none.
 func (l *lexer) peek() byte {
-	for {
+	for l.err == nil {
 		for l.pos < len(l.data) {
 			c := l.data[l.pos]
 			if c > ' ' || (c != ' ' && c != '\n' && c != '\t' && c != '\r') {
@@ -84,10 +84,9 @@ func (l *lexer) peek() byte {
 			}
 			l.pos++
 		}
-		if !l.more() {
-			return 0
-		}
+		l.more()
 	}
+	return 0
 }
 
 // enter opens an object or an array and reports whether it has a first element. It must stand before the bracket.
