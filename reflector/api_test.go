@@ -1,0 +1,405 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"millrace/wire"
+)
+
+// TestMain takes away the error handler that paces itself by the clock of the
+// process's start: a bubble begins in the year 2000, and the handler's first
+// call would sleep until today.
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	os.Exit(m.Run())
+}
+
+// A story is one reflector, with client-go's real REST client and real HTTP
+// over in-memory connections, against a server that follows a script. What the
+// server is asked, what the sink is told and what is traced goes into one log,
+// which the test compares. Time is the bubble's.
+type story struct {
+	t       *testing.T
+	began   time.Time
+	r       *Reflector
+	stop    context.CancelFunc
+	stopped chan error
+
+	mu     sync.Mutex
+	lines  []string
+	script []answer
+	down   bool
+	refuse map[string]bool
+	urls   []url.Values
+	accept []string
+	paths  []string
+
+	dialed chan net.Conn
+	closed chan struct{}
+}
+
+// tell runs a story. Random numbers are all zero, so pauses have their lower
+// bounds and watches the shortest timeout, unless the Config brings a source.
+func tell(t *testing.T, cfg Config, script []answer, story func(*story)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		s := begin(t, cfg, script)
+		story(s)
+		s.end()
+	})
+}
+
+func begin(t *testing.T, cfg Config, script []answer) *story {
+	s := &story{
+		t: t, began: time.Now(), script: script, refuse: map[string]bool{},
+		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
+	}
+	server := &http.Server{Handler: s}
+	go func() { _ = server.Serve(s) }()
+	t.Cleanup(func() { _ = server.Close() })
+
+	if cfg.Rand == nil {
+		cfg.Rand = zero{}
+	}
+	s.trace(&cfg.Trace)
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
+	s.stop = cancel
+	s.r = New(s.client(), "pods", s, cfg)
+	go func() { s.stopped <- s.r.Run(ctx) }()
+	return s
+}
+
+// end stops the reflector, and fails if that takes any time.
+func (s *story) end() {
+	s.t.Helper()
+	synctest.Wait()
+	at := time.Now()
+	s.stop()
+	if err := <-s.stopped; err != nil {
+		s.t.Errorf("Run returned %v", err)
+	}
+	if took := time.Since(at); took != 0 {
+		s.t.Errorf("Run took %v to return after its context ended", took)
+	}
+	if got := s.r.State(); got != Stopped {
+		s.t.Errorf("after Run the state is %v", got)
+	}
+	close(s.closed)
+}
+
+// after lets time pass and compares the whole log.
+func (s *story) after(d time.Duration, want string) {
+	s.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	got := strings.Join(s.lines, "\n")
+	want = unindent(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("the log after %v (-want +got):\n%s", time.Since(s.began), diff)
+	}
+	s.lines = nil
+}
+
+func unindent(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (s *story) log(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(s.began), strings.TrimSpace(fmt.Sprintf(format, args...))))
+}
+
+// trace logs what the sink is not told. Hooks that a test has set stay.
+func (s *story) trace(t *Trace) {
+	t.Failed = func(f Failure) { s.log("failed %d, wait %v", f.Failures, f.Wait) }
+	t.Listed = func(l List) {
+		if l.Cause != CauseStart {
+			s.log("relisted: %s", l.Cause)
+		}
+	}
+	t.Refused = func(r Refusal) { s.log("refused %s%s", r.Event, name(r.Key.Name)) }
+	if t.Moved == nil {
+		t.Moved = func(_, to State) {
+			if to == Suspended {
+				s.log("suspended")
+			}
+		}
+	}
+}
+
+func name(n string) string {
+	if n == "" {
+		return ""
+	}
+	return " " + n
+}
+
+// client is what main makes of a kubeconfig.
+func (s *story) client() *rest.RESTClient {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	client, err := rest.RESTClientFor(&rest.Config{
+		Host:    "http://api",
+		APIPath: "/api",
+		QPS:     -1,
+		Dial:    s.dial,
+		ContentConfig: rest.ContentConfig{
+			GroupVersion:         &schema.GroupVersion{Version: "v1"},
+			NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
+		},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// dial connects to the story's server, or is refused while it is down.
+func (s *story) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	s.mu.Lock()
+	down := s.down
+	s.mu.Unlock()
+	if down {
+		s.log("connection refused")
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	near, far := net.Pipe()
+	select {
+	case s.dialed <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// forget empties the log.
+func (s *story) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = nil
+}
+
+func (s *story) setRefuse(name string, yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse[name] = yes
+}
+
+func (s *story) setDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
+// Accept, Close and Addr make the story the listener of its server.
+func (s *story) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.dialed:
+		return c, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (s *story) Close() error   { return nil }
+func (s *story) Addr() net.Addr { return &net.UnixAddr{Name: "api"} }
+
+// ServeHTTP gives the next answer of the script; when there is none, silence.
+func (s *story) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	s.log("%s", describe(q))
+	s.mu.Lock()
+	s.urls, s.accept, s.paths = append(s.urls, q), append(s.accept, r.Header.Get("Accept")), append(s.paths, r.URL.Path)
+	next := answer{open}
+	if len(s.script) > 0 {
+		next, s.script = s.script[0], s.script[1:]
+	}
+	s.mu.Unlock()
+	for _, act := range next {
+		if r.Context().Err() != nil {
+			return
+		}
+		act(w, r)
+	}
+}
+
+// describe is a request in few words.
+func describe(q url.Values) string {
+	words := []string{"LIST"}
+	switch {
+	case q.Has("sendInitialEvents"):
+		words[0] = "WATCHLIST"
+	case q.Has("watch"):
+		words[0] = "WATCH"
+	case !q.Has("limit"):
+		words = append(words, "whole")
+	}
+	if rv := q.Get("resourceVersion"); rv != "" {
+		words = append(words, "rv="+rv)
+	}
+	if c := q.Get("continue"); c != "" {
+		words = append(words, "continue="+c)
+	}
+	return strings.Join(words, " ")
+}
+
+// An answer is a series of acts; when they are done the answer ends as HTTP
+// wants it.
+type answer []act
+
+type act func(http.ResponseWriter, *http.Request)
+
+// flush sends what was written.
+func flush(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush()
+}
+
+// send writes a text as it is.
+func send(text string) act {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+		flush(w)
+	}
+}
+
+// event is one watch event, with its line end.
+func event(kind, object string) act {
+	return send(fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object))
+}
+
+// headers opens the answer and says nothing yet.
+func headers(w http.ResponseWriter, _ *http.Request) {
+	flush(w)
+}
+
+// open leaves the answer open until the client goes away.
+func open(w http.ResponseWriter, r *http.Request) {
+	headers(w, r)
+	<-r.Context().Done()
+}
+
+// mute says nothing at all, no header either.
+func mute(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// reset breaks the connection.
+func reset(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// pause lets time pass.
+func pause(d time.Duration) act {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(d):
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// fail is an answer that is a Status.
+func fail(code int, status string) act {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, status)
+	}
+}
+
+// status is a Status as servers write it; details may be empty.
+func status(code int, reason, message, details string) string {
+	if details != "" {
+		details = `,"details":` + details
+	}
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d%s}`,
+		message, reason, code, details)
+}
+
+var (
+	expiredStatus = status(410, "Expired", "too old resource version: 10 (99)", "")
+	noWatchList   = status(422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled", "")
+	tooLargeNow   = status(504, "Timeout", "Too large resource version: 10, current: 7", `{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}`)
+)
+
+// pod is an object, as small as can be.
+func pod(name, resourceVersion string) string {
+	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"namespace":"default","uid":"uid-%s","resourceVersion":%q}}`, name, name, resourceVersion)
+}
+
+// bookmark is the object of a BOOKMARK event.
+func bookmark(resourceVersion string) string {
+	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":%q,"creationTimestamp":null},"spec":{"containers":null},"status":{}}`, resourceVersion)
+}
+
+// endOfInitial ends the initial events.
+func endOfInitial(resourceVersion string) act {
+	return event("BOOKMARK", fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":%q,"creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}`, resourceVersion))
+}
+
+// list is a whole list or a page of one.
+func list(resourceVersion, next string, items ...string) act {
+	meta := fmt.Sprintf(`"resourceVersion":%q`, resourceVersion)
+	if next != "" {
+		meta += fmt.Sprintf(`,"continue":%q`, next)
+	}
+	return send(fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","metadata":{%s},"items":[%s]}`+"\n", meta, strings.Join(items, ",")))
+}
+
+// zero is a source of randomness that has none.
+type zero struct{}
+
+func (zero) Uint64() uint64 { return 0 }
+
+// The story is the sink.
+
+func (s *story) Begin()                      { s.log("begin") }
+func (s *story) Commit(rv string)            { s.log("commit %s", rv) }
+func (s *story) Abort()                      { s.log("abort") }
+func (s *story) Bookmark(rv string)          { s.log("bookmark %s", rv) }
+func (s *story) Resync()                     { s.log("resync") }
+func (s *story) Item(o *wire.Object) error   { return s.take("item", o) }
+func (s *story) Add(o *wire.Object) error    { return s.take("add", o) }
+func (s *story) Update(o *wire.Object) error { return s.take("update", o) }
+func (s *story) Delete(o *wire.Object) error { return s.take("delete", o) }
+
+var errRefused = errors.New("the sink does not want it")
+
+func (s *story) take(what string, o *wire.Object) error {
+	s.mu.Lock()
+	refused := s.refuse[o.Key().Name]
+	s.mu.Unlock()
+	if refused {
+		return errRefused
+	}
+	s.log("%s %s@%s", what, o.Key().Name, o.ResourceVersion())
+	return nil
+}

@@ -1,0 +1,81 @@
+package reflector
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"millrace/wire"
+)
+
+// Config says what to reflect and how patiently. Its zero value reflects every
+// object of the resource in all namespaces, as JSON, without resyncs.
+type Config struct {
+	// Namespace narrows to one namespace. Default: all.
+	Namespace string
+	// LabelSelector and FieldSelector narrow on the server, in the API's
+	// syntax. Default: everything. An object that stops matching looks
+	// deleted, so act on an absence only after a GET by name.
+	LabelSelector, FieldSelector string
+	// Format is what is asked for with Accept. Default wire.JSON, which every
+	// resource has; built-in ones also have wire.Protobuf.
+	Format wire.Format
+
+	// PageSize is the number of objects asked for with one request of a paged
+	// list. Default 500, as every client's, which servers are tuned for.
+	// Negative: the whole list in one answer.
+	PageSize int64
+	// PagedListOnly never tries a watch-list. Default false: the server is
+	// asked, and its answer remembered.
+	PagedListOnly bool
+
+	// WatchTimeout: the server is asked to end each watch after a random time
+	// between this and twice this, so that watches spread over its replicas
+	// again after one of them was restarted. Default 5 min.
+	WatchTimeout time.Duration
+	// SilenceTimeout is how long nothing at all may come from the server, be
+	// it the answer to a request or the next piece of it, before the
+	// connection is taken for dead. Default 90 s: bookmarks come once a
+	// minute, and a server ends any other request by itself after 60 s.
+	SilenceTimeout time.Duration
+	// HealthyAfter is how long a watch must have lasted to be called well: it
+	// resets the backoff, and its end is followed by another at once. Default
+	// 5 s.
+	HealthyAfter time.Duration
+	// Backoff are the pauses after failures.
+	Backoff Backoff
+
+	// ResyncPeriod is how often the sink is asked to replay what it knows,
+	// beginning with the first list. Zero: never. See Sink.Resync for what
+	// this is not.
+	ResyncPeriod time.Duration
+
+	// Rand is the source of jitter, used by the goroutine of Run alone.
+	// Default: seeded by the system. A simulation hands in its own.
+	Rand rand.Source
+	// Trace is told what happens.
+	Trace Trace
+}
+
+func (c Config) withDefaults() Config {
+	if c.Format == 0 {
+		c.Format = wire.JSON
+	}
+	if c.PageSize == 0 {
+		c.PageSize = 500
+	}
+	c.WatchTimeout = orDefault(c.WatchTimeout, 5*time.Minute)
+	c.SilenceTimeout = orDefault(c.SilenceTimeout, 90*time.Second)
+	c.HealthyAfter = orDefault(c.HealthyAfter, 5*time.Second)
+	c.Backoff = c.Backoff.withDefaults()
+	if c.Rand == nil {
+		c.Rand = rand.NewPCG(rand.Uint64(), rand.Uint64())
+	}
+	return c
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}

@@ -1,0 +1,142 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/wire"
+)
+
+// list reads the resource page by page and gives each object to the sink as it
+// arrives: neither the list nor a page is ever held.
+func (r *Reflector) list(ctx context.Context, p position) outcome {
+	l := listing{r: r, began: time.Now()}
+	opts := r.listOptions(p)
+	for pages := 1; ; pages++ {
+		meta, err := l.page(ctx, opts)
+		if err == nil && meta.ResourceVersion == "" {
+			err = errNoRV
+		}
+		if err != nil {
+			l.abort()
+			return r.outcomeOf(ctx, outcome{pages: pages - 1}, "list", err)
+		}
+		if meta.Continue == "" {
+			l.commit(meta.ResourceVersion, List{Cause: p.cause, Pages: pages})
+			return outcome{end: complete, now: time.Now(), rv: meta.ResourceVersion, gap: l.gap}
+		}
+		// A continuation names its own resourceVersion; to name one beside it
+		// is an error.
+		opts = r.options()
+		opts.Limit, opts.Continue = r.cfg.PageSize, meta.Continue
+	}
+}
+
+// options narrows as configured.
+func (r *Reflector) options() metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: r.cfg.LabelSelector, FieldSelector: r.cfg.FieldSelector}
+}
+
+// listOptions asks for the first page.
+func (r *Reflector) listOptions(p position) metav1.ListOptions {
+	opts := r.options()
+	if !p.whole && r.cfg.PageSize > 0 {
+		opts.Limit = r.cfg.PageSize
+	}
+	if p.floor != "" {
+		// Without the match, a resourceVersion with a limit means exactly that
+		// one, which is what has just expired.
+		opts.ResourceVersion, opts.ResourceVersionMatch = p.floor, metav1.ResourceVersionMatchNotOlderThan
+	}
+	return opts
+}
+
+// listing is a list on its way to the sink.
+type listing struct {
+	r     *Reflector
+	began time.Time
+	begun bool // the sink was told
+	items int
+	gap   bool
+}
+
+// page reads one answer.
+func (l *listing) page(ctx context.Context, opts metav1.ListOptions) (wire.ListMeta, error) {
+	s, err := l.r.open(ctx, opts)
+	if err != nil {
+		return wire.ListMeta{}, err
+	}
+	defer s.close()
+	l.begin()
+	meta, err := l.r.scanner.List(l.r.cfg.Format, s, l.item)
+	if err != nil {
+		return meta, s.explain(err)
+	}
+	s.drain()
+	return meta, nil
+}
+
+// begin tells the sink of the list, once the server has begun to answer: an
+// outage is not a series of lists.
+func (l *listing) begin() {
+	if !l.begun {
+		l.r.sink.Begin()
+		l.begun = true
+	}
+}
+
+// item takes one object of a page, or what is known of one that could not be
+// read.
+func (l *listing) item(o *wire.Object, err error) error {
+	l.items++
+	if err != nil {
+		l.unreadable(err)
+		return nil
+	}
+	if err := l.r.sink.Item(o); err != nil {
+		l.gap = true
+		l.r.refuse(Refusal{Key: o.Key(), ResourceVersion: o.ResourceVersion(), Err: err})
+	}
+	return nil
+}
+
+func (l *listing) unreadable(err error) {
+	l.gap = true
+	l.r.refuse(unreadable(err))
+}
+
+func (l *listing) commit(resourceVersion string, done List) {
+	l.begin() // a list may be empty
+	l.r.sink.Commit(resourceVersion)
+	done.Items, done.Took = l.items, time.Since(l.began)
+	l.r.cfg.Trace.listed(done)
+}
+
+func (l *listing) abort() {
+	if l.begun {
+		l.r.sink.Abort()
+	}
+}
+
+// drain reads what may follow the list, a line end and the mark of the body's
+// end, so that the connection can serve the next request.
+func (s *stream) drain() {
+	_, _ = io.CopyN(io.Discard, s, 512)
+}
+
+// unreadable is the refusal of what could not even be read.
+func unreadable(err error) Refusal {
+	refusal := Refusal{Err: err}
+	var bad *wire.ScanError
+	if errors.As(err, &bad) {
+		refusal.Key, refusal.ResourceVersion = bad.Key, bad.ResourceVersion
+	}
+	return refusal
+}
+
+// isEOF is true for the end of a stream between two events.
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }

@@ -1,0 +1,117 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"millrace/wire"
+)
+
+// Reflector keeps one Sink told about one resource. Make it with New, and call
+// Run once.
+type Reflector struct {
+	client   rest.Interface
+	resource string
+	sink     Sink
+	cfg      Config
+	random   *rand.Rand
+	scanner  wire.Scanner
+
+	mu     sync.Mutex // guards status
+	status Status
+}
+
+// New makes a Reflector for a resource ("pods", "taskruns") of the group and
+// version that client speaks. It starts nothing.
+//
+// The client's own patience must be off: rest.Config with QPS -1 (its rate
+// limiter would delay a relist behind other requests) and Timeout 0 (it would
+// cut every watch). Its retries are turned off here, request by request: the
+// states decide.
+func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflector {
+	cfg = cfg.withDefaults()
+	return &Reflector{
+		client:   client,
+		resource: resource,
+		sink:     sink,
+		cfg:      cfg,
+		random:   rand.New(cfg.Rand),
+	}
+}
+
+// Run lists and watches until ctx ends, which it answers at once whatever it
+// is doing, and then returns nil. It returns an error only when no request can
+// be made at all, as with a resource name that has a slash in it: all that a
+// server or a network can do is tried again.
+func (r *Reflector) Run(ctx context.Context) error {
+	if err := r.request().Error(); err != nil {
+		return fmt.Errorf("reflect %s: %w", r.resource, err)
+	}
+	var resync sync.WaitGroup
+	resync.Go(func() { r.resyncs(ctx) })
+	defer resync.Wait()
+
+	p := start(r.cfg.PagedListOnly)
+	for ctx.Err() == nil {
+		r.enter(p)
+		p = r.step(ctx, p)
+	}
+	if p.stream != nil {
+		p.stream.close()
+	}
+	r.enter(position{state: Stopped, rv: p.rv, err: p.err})
+	return nil
+}
+
+// step does the one exchange that a position calls for.
+func (r *Reflector) step(ctx context.Context, p position) position {
+	switch p.state {
+	case WatchListing:
+		return p.afterWatchList(r.watchList(ctx, p))
+	case Listing:
+		return p.afterList(r.list(ctx, p))
+	case Watching:
+		o := r.watch(ctx, p)
+		p.stream = nil
+		return p.afterWatch(o)
+	default: // BackingOff, Suspended
+		return p.afterWait(r.wait(ctx, p))
+	}
+}
+
+// wait is the pause of BackingOff and Suspended.
+func (r *Reflector) wait(ctx context.Context, p position) outcome {
+	delay := r.cfg.Backoff.delay(p.failures, p.retryAfter, r.random)
+	r.cfg.Trace.failed(Failure{In: p.failedIn, Err: p.err, Failures: p.failures, Wait: delay})
+	klog.FromContext(ctx).Info("Cannot reflect, will try again",
+		"resource", r.resource, "state", p.failedIn, "failures", p.failures, "wait", delay, "err", p.err)
+
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return outcome{end: complete}
+	case <-ctx.Done():
+		return outcome{end: stopped}
+	}
+}
+
+// outcomeOf sorts the error that ended an exchange. The error of a request that
+// we stopped ourselves is not the server's.
+func (r *Reflector) outcomeOf(ctx context.Context, o outcome, doing string, err error) outcome {
+	o.now = time.Now()
+	if ctx.Err() != nil {
+		o.end = stopped
+		return o
+	}
+	o.end = classify(err)
+	o.err = fmt.Errorf("%s %s: %w", doing, r.resource, err)
+	o.retryAfter = retryAfter(err)
+	return o
+}

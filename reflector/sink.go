@@ -1,0 +1,45 @@
+package reflector
+
+import "millrace/wire"
+
+// A Sink is told what the server says. All methods but Resync are called by the
+// goroutine of Run, one after the other; Resync is called by a goroutine of its
+// own and may meet any of them, so a sink locks.
+//
+// A list is Begin, any number of Items, and either Commit or Abort:
+//
+//	Begin  Item  Item  Item  Commit("4711")   what was not an Item is gone
+//	Begin  Item  Abort                        the Items are true, the rest unknown: nothing is gone
+//
+// A streaming list shares its connection with the changes that happen
+// meanwhile. So between Begin and Commit an object may come twice, of which the
+// later counts, and Delete may come for one that was an Item.
+//
+// An error of Item, Add, Update or Delete means that the sink has not taken the
+// object in. It is traced as a Refusal, and the next list offers the object
+// again; the other objects go on. An Item that is refused was still there: a
+// Commit must not take it for deleted.
+type Sink interface {
+	// Begin starts a list. Never called twice without Commit or Abort between.
+	Begin()
+	// Item is one object of the list.
+	Item(*wire.Object) error
+	// Commit ends a list that was complete up to resourceVersion.
+	Commit(resourceVersion string)
+	// Abort ends a list that was not.
+	Abort()
+
+	// Add, Update and Delete are the events of a watch, as the server names
+	// them. After a lost connection they may repeat what is already known.
+	Add(*wire.Object) error
+	Update(*wire.Object) error
+	// Delete brings the last state of the object, with the resourceVersion of
+	// its deletion.
+	Delete(*wire.Object) error
+	// Bookmark says that everything up to resourceVersion has been told.
+	Bookmark(resourceVersion string)
+
+	// Resync asks for a replay of what is known. It repairs no missed event:
+	// it lets handlers and reconcilers look again at what the cache holds.
+	Resync()
+}

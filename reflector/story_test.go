@@ -1,0 +1,914 @@
+package reflector
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// quiet is some minutes of a server with nothing to tell but a bookmark each.
+func quiet(minutes int, resourceVersion string) act {
+	return func(w http.ResponseWriter, r *http.Request) {
+		headers(w, r)
+		for range minutes {
+			pause(time.Minute)(w, r)
+			event("BOOKMARK", bookmark(resourceVersion))(w, r)
+		}
+	}
+}
+
+// synced is a watch-list of nothing.
+func synced(resourceVersion string, then ...act) answer {
+	return append(answer{endOfInitial(resourceVersion)}, then...)
+}
+
+// One request streams what is there, and goes on with what happens.
+func TestColdStartIsOneConsistentStream(t *testing.T) {
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), event("ADDED", pod("b", "7")), endOfInitial("9"), pause(time.Minute),
+			event("ADDED", pod("c", "11")), event("MODIFIED", pod("a", "12")), event("DELETED", pod("b", "13")), event("BOOKMARK", bookmark("20")), open},
+	}, func(s *story) {
+		s.after(0, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s item b@7
+			0s commit 9
+		`)
+		s.after(time.Minute, `
+			1m0s add c@11
+			1m0s update a@12
+			1m0s delete b@13
+			1m0s bookmark 20
+		`)
+		got := s.r.Status()
+		if got.State != Watching || got.ResourceVersion != "20" || got.Err != nil || !got.LastEvent.Equal(s.began.Add(time.Minute)) {
+			s.t.Errorf("status is %+v", got)
+		}
+	})
+}
+
+// Changes that happen while the initial events flow are part of the list.
+func TestChangesDuringTheInitialEvents(t *testing.T) {
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), event("ADDED", pod("b", "7")), event("MODIFIED", pod("a", "8")), event("DELETED", pod("b", "9")),
+			event("BOOKMARK", bookmark("9")), endOfInitial("9"), open},
+	}, func(s *story) {
+		s.after(0, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s item b@7
+			0s item a@8
+			0s delete b@9
+			0s commit 9
+		`)
+	})
+}
+
+// The end that the server makes every few minutes is followed by another watch
+// at once, and by no list.
+func TestCleanCloseWatchesOnFromTheLastVersion(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(2, "15")),
+		{event("ADDED", pod("a", "16")), pause(time.Minute), event("MODIFIED", pod("a", "17"))},
+		{open},
+	}, func(s *story) {
+		s.after(3*time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			2m0s bookmark 15
+			2m0s WATCH rv=15
+			2m0s add a@16
+			3m0s update a@17
+			3m0s WATCH rv=17
+		`)
+	})
+}
+
+// A list comes in pages and reaches the sink as one.
+func TestPagesAreOneList(t *testing.T) {
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "c1", pod("a", "3"), pod("b", "4"))},
+		{list("10", "c2", pod("c", "5"))},
+		{list("10", "", pod("d", "6"))},
+		{event("ADDED", pod("e", "11")), open},
+	}, func(s *story) {
+		s.after(0, `
+			0s LIST
+			0s begin
+			0s item a@3
+			0s item b@4
+			0s LIST continue=c1
+			0s item c@5
+			0s LIST continue=c2
+			0s item d@6
+			0s commit 10
+			0s WATCH rv=10
+			0s add e@11
+		`)
+	})
+}
+
+// The last page knows best how far the list goes.
+func TestVersionOfTheListComesFromItsLastPage(t *testing.T) {
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "c1", pod("a", "3"))},
+		{list("12", "", pod("b", "11"))},
+	}, func(s *story) {
+		s.after(0, `
+			0s LIST
+			0s begin
+			0s item a@3
+			0s LIST continue=c1
+			0s item b@11
+			0s commit 12
+			0s WATCH rv=12
+		`)
+	})
+}
+
+// A server without watch-lists is asked once, and again after half an hour.
+func TestWithoutWatchListsPagesAreRemembered(t *testing.T) {
+	gone := event("ERROR", expiredStatus)
+	tell(t, Config{}, []answer{
+		{fail(422, noWatchList)},
+		{list("10", "", pod("a", "3"))},
+		{quiet(1, "20"), gone},
+		{list("21", "", pod("a", "3"))},
+		{quiet(30, "40"), gone},
+		synced("41", open),
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s LIST
+			0s begin
+			0s item a@3
+			0s commit 10
+			0s WATCH rv=10
+			1m0s bookmark 20
+			1m0s LIST rv=20
+			1m0s begin
+			1m0s item a@3
+			1m0s commit 21
+			1m0s relisted: expired
+			1m0s WATCH rv=21
+		`)
+		time.Sleep(29*time.Minute + 30*time.Second)
+		s.forget()
+		s.after(30*time.Second, `
+			31m0s bookmark 40
+			31m0s WATCHLIST rv=40
+			31m0s begin
+			31m0s commit 41
+			31m0s relisted: expired
+		`)
+	})
+}
+
+// Issue 140890 of kubernetes: streams that close before their initial events
+// have ended made 230,226 requests in a second.
+func TestInitialEventsWithoutEndFallBack(t *testing.T) {
+	hasty := answer{event("ADDED", pod("a", "5"))}
+	tell(t, Config{}, []answer{
+		hasty,
+		{list("10", "", pod("a", "5"))},
+		{headers}, {headers}, {headers}, {open},
+	}, func(s *story) {
+		s.after(10*time.Second, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s abort
+			0s LIST
+			0s begin
+			0s item a@5
+			0s commit 10
+			0s WATCH rv=10
+			0s failed 1, wait 800ms
+			800ms WATCH rv=10
+			800ms failed 2, wait 1.6s
+			2.4s WATCH rv=10
+			2.4s failed 3, wait 3.2s
+			5.6s WATCH rv=10
+		`)
+	})
+}
+
+// Issue 135895 of kubernetes: a proxy or an aggregated API that never sends
+// the bookmark, first on a quiet resource, then on a busy one.
+func TestInitialEventsWithoutBookmarkFallBack(t *testing.T) {
+	t.Run("silence", func(t *testing.T) {
+		tell(t, Config{}, []answer{
+			{event("ADDED", pod("a", "5")), open},
+			{list("10", "", pod("a", "5"))},
+		}, func(s *story) {
+			s.after(11*time.Second, `
+				0s WATCHLIST
+				0s begin
+				0s item a@5
+				10s abort
+				10s LIST
+				10s begin
+				10s item a@5
+				10s commit 10
+				10s WATCH rv=10
+			`)
+		})
+	})
+	t.Run("deadline", func(t *testing.T) {
+		busy := answer{}
+		for range 60 {
+			busy = append(busy, event("MODIFIED", pod("a", "6")), pause(7*time.Second))
+		}
+		tell(t, Config{}, []answer{busy, {list("10", "", pod("a", "6"))}}, func(s *story) {
+			time.Sleep(118 * time.Second)
+			s.forget()
+			s.after(3*time.Second, `
+				1m59s item a@6
+				2m0s abort
+				2m0s LIST
+				2m0s begin
+				2m0s item a@6
+				2m0s commit 10
+				2m0s WATCH rv=10
+			`)
+		})
+	})
+}
+
+// Expired, the first place: an event of a watch.
+func TestExpiredAsEventListsAgainAtOnce(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15"), event("ERROR", expiredStatus)),
+		{event("ADDED", pod("b", "17")), endOfInitial("20"), event("ADDED", pod("c", "21")), open},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			1m0s WATCHLIST rv=15
+			1m0s begin
+			1m0s item b@17
+			1m0s commit 20
+			1m0s relisted: expired
+			1m0s add c@21
+		`)
+	})
+}
+
+// Expired, the second place: the answer to a watch request.
+func TestExpiredAsAnswerListsAgainAtOnce(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15")),
+		{fail(410, expiredStatus)},
+		synced("20", open),
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			1m0s WATCH rv=15
+			1m0s WATCHLIST rv=15
+			1m0s begin
+			1m0s commit 20
+			1m0s relisted: expired
+		`)
+	})
+}
+
+// Expired, the third place: a continuation. One piece has none.
+func TestExpiredContinuationListsAfreshInOnePiece(t *testing.T) {
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "c1", pod("a", "3"))},
+		{fail(410, status(410, "Expired", "The provided continue parameter is too old", ""))},
+		{list("30", "", pod("b", "25"))},
+		{quiet(1, "31"), event("ERROR", expiredStatus)},
+		{list("40", "", pod("b", "25"))},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s LIST
+			0s begin
+			0s item a@3
+			0s LIST continue=c1
+			0s abort
+			0s LIST whole
+			0s begin
+			0s item b@25
+			0s commit 30
+			0s WATCH rv=30
+			1m0s bookmark 31
+			1m0s LIST rv=31
+			1m0s begin
+			1m0s item b@25
+			1m0s commit 40
+			1m0s relisted: expired
+			1m0s WATCH rv=40
+		`)
+	})
+}
+
+// Issue 102718 of kubernetes: a list slower than the server forgets.
+func TestListThatIsExpiredWhenItEndsChangesItsWay(t *testing.T) {
+	gone := answer{fail(410, expiredStatus)}
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "")}, gone,
+		{list("20", "")}, gone,
+		{list("30", "")}, gone,
+		{list("40", "")}, {open},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s LIST
+			0s begin
+			0s commit 10
+			0s WATCH rv=10
+			0s failed 1, wait 800ms
+			800ms LIST whole
+			800ms begin
+			800ms commit 20
+			800ms relisted: expired
+			800ms WATCH rv=20
+			800ms failed 2, wait 1.6s
+			2.4s LIST whole
+			2.4s begin
+			2.4s commit 30
+			2.4s relisted: expired
+			2.4s WATCH rv=30
+			2.4s failed 3, wait 3.2s
+			5.6s LIST whole
+			5.6s begin
+			5.6s commit 40
+			5.6s relisted: expired
+			5.6s WATCH rv=40
+		`)
+	})
+}
+
+// A server that does not reach our resourceVersion has a newest state still.
+func TestRefusedFloorAsksForTheNewest(t *testing.T) {
+	older := func(name string, code int, text string) {
+		t.Run(name, func(t *testing.T) {
+			tell(t, Config{}, []answer{
+				synced("9", quiet(1, "15"), event("ERROR", expiredStatus)),
+				{fail(code, text)},
+				synced("7", open),
+			}, func(s *story) {
+				s.after(time.Minute, `
+					0s WATCHLIST
+					0s begin
+					0s commit 9
+					1m0s bookmark 15
+					1m0s WATCHLIST rv=15
+					1m0s WATCHLIST
+					1m0s begin
+					1m0s commit 7
+					1m0s relisted: expired
+				`)
+			})
+		})
+	}
+	older("expired", 410, expiredStatus)
+	older("too large, as a cause", 504, tooLargeNow)
+	older("too large, as a cause's message (1.17)", 504, status(504, "Timeout", "Timeout: Too large", `{"causes":[{"message":"Too large resource version"}]}`))
+	older("too large, as a message (1.16)", 504, status(504, "Timeout", "Timeout: Too large resource version: 15, current: 7", `{"retryAfterSeconds":1}`))
+}
+
+// An outage: pauses grow to their limit, the watch goes on where it was, and
+// health starts the pauses over.
+func TestOutage(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15"), reset),
+		{event("ADDED", pod("a", "16")), quiet(1, "17"), reset},
+	}, func(s *story) {
+		time.Sleep(59 * time.Second)
+		s.setDown(true)
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			1m0s connection refused
+			1m0s failed 1, wait 800ms
+			1m0.8s connection refused
+			1m0.8s failed 2, wait 1.6s
+			1m2.4s connection refused
+			1m2.4s failed 3, wait 3.2s
+			1m5.6s connection refused
+			1m5.6s failed 4, wait 6.4s
+			1m12s connection refused
+			1m12s failed 5, wait 12.8s
+			1m24.8s connection refused
+			1m24.8s failed 6, wait 15s
+			1m39.8s connection refused
+			1m39.8s failed 7, wait 15s
+			1m54.8s connection refused
+			1m54.8s failed 8, wait 15s
+		`)
+		if err := s.r.LastError(); err == nil {
+			s.t.Error("during the outage there is no LastError")
+		}
+		s.setDown(false)
+		time.Sleep(30 * time.Second)
+		if err := s.r.LastError(); err != nil {
+			s.t.Errorf("after the outage LastError is %v", err)
+		}
+		s.setDown(true)
+		s.after(42*time.Second, `
+			2m9.8s WATCH rv=15
+			2m9.8s add a@16
+			3m9.8s bookmark 17
+			3m9.8s connection refused
+			3m9.8s failed 1, wait 800ms
+			3m10.6s connection refused
+			3m10.6s failed 2, wait 1.6s
+		`)
+	})
+}
+
+// Retry-After is honoured wherever it stands.
+func TestRetryAfter(t *testing.T) {
+	busy := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+	}
+	tell(t, Config{}, []answer{
+		{busy},
+		synced("9", quiet(1, "15"), event("ERROR", status(429, "TooManyRequests", "storage is (re)initializing", `{"retryAfterSeconds":20}`))),
+		{busy},
+		{fail(429, status(429, "TooManyRequests", "no", `{"retryAfterSeconds":3600}`))},
+		{open},
+	}, func(s *story) {
+		s.after(7*time.Minute, `
+			0s WATCHLIST
+			0s failed 1, wait 7s
+			7s WATCHLIST
+			7s begin
+			7s commit 9
+			1m7s bookmark 15
+			1m7s failed 1, wait 20s
+			1m27s WATCH rv=15
+			1m27s failed 2, wait 7s
+			1m34s WATCH rv=15
+			1m34s failed 3, wait 5m0s
+			6m34s WATCH rv=15
+		`)
+	})
+}
+
+// Trouble of the server is no reason to list; but where a watch fails from one
+// version again and again, a list may pass.
+func TestServerErrorsWatchOnAndThenList(t *testing.T) {
+	trouble := answer{event("ERROR", status(500, "InternalError", "etcdserver: leader changed", ""))}
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15"), event("ERROR", status(500, "InternalError", "unable to decode", ""))),
+		trouble, trouble, {fail(503, "upstream connect error")}, trouble, trouble,
+		synced("20", open),
+	}, func(s *story) {
+		s.after(2*time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			1m0s failed 1, wait 800ms
+			1m0.8s WATCH rv=15
+			1m0.8s failed 2, wait 1.6s
+			1m2.4s WATCH rv=15
+			1m2.4s failed 3, wait 3.2s
+			1m5.6s WATCH rv=15
+			1m5.6s failed 4, wait 6.4s
+			1m12s WATCH rv=15
+			1m12s failed 5, wait 12.8s
+			1m24.8s WATCH rv=15
+			1m24.8s failed 6, wait 15s
+			1m39.8s WATCHLIST rv=15
+			1m39.8s begin
+			1m39.8s commit 20
+			1m39.8s relisted: stuck
+		`)
+	})
+}
+
+// A stream of something else, such as a login page, is no hot loop either.
+func TestRubbish(t *testing.T) {
+	rubbish := answer{send("<html>login</html>\n")}
+	tell(t, Config{}, []answer{
+		rubbish,
+		{list("10", "")}, rubbish,
+		{list("20", "")}, rubbish,
+		{send("<html>login</html>\n")},
+		{list("30", "")}, {open},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s refused
+			0s abort
+			0s LIST
+			0s begin
+			0s commit 10
+			0s WATCH rv=10
+			0s refused
+			0s failed 1, wait 800ms
+			800ms LIST rv=10
+			800ms begin
+			800ms commit 20
+			800ms relisted: gap
+			800ms WATCH rv=20
+			800ms refused
+			800ms failed 2, wait 1.6s
+			2.4s LIST rv=20
+			2.4s begin
+			2.4s abort
+			2.4s failed 3, wait 3.2s
+			5.6s LIST rv=20
+			5.6s begin
+			5.6s commit 30
+			5.6s relisted: gap
+			5.6s WATCH rv=30
+		`)
+	})
+}
+
+// A frame that is too long for anybody ends its stream. It comes again from
+// the same version, so in the end a list goes around it.
+func TestFrameWithoutEnd(t *testing.T) {
+	huge := answer{func(w http.ResponseWriter, r *http.Request) {
+		send(`{"type":"ADDED","object":{"metadata":{"name":"`)(w, r)
+		for block := strings.Repeat("x", 1<<20); r.Context().Err() == nil; {
+			send(block)(w, r)
+		}
+	}}
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "")}, huge, huge, huge, huge, huge,
+		{list("20", "")},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s LIST
+			0s begin
+			0s commit 10
+			0s WATCH rv=10
+			0s failed 1, wait 800ms
+			800ms WATCH rv=10
+			800ms failed 2, wait 1.6s
+			2.4s WATCH rv=10
+			2.4s failed 3, wait 3.2s
+			5.6s WATCH rv=10
+			5.6s failed 4, wait 6.4s
+			12s WATCH rv=10
+			12s failed 5, wait 12.8s
+			24.8s LIST rv=10
+			24.8s begin
+			24.8s commit 20
+			24.8s relisted: stuck
+			24.8s WATCH rv=20
+		`)
+	})
+}
+
+// A CRD that is not there yet, comes, is removed, and comes again.
+func TestMissingResourceSuspends(t *testing.T) {
+	notHere := func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
+	tell(t, Config{}, []answer{
+		{notHere}, {notHere},
+		synced("9", quiet(1, "15")),
+		{notHere}, {notHere},
+		{event("ADDED", pod("a", "30")), endOfInitial("31"), open},
+	}, func(s *story) {
+		s.after(time.Second, `
+			0s WATCHLIST
+			0s suspended
+			0s failed 1, wait 800ms
+			800ms WATCHLIST
+			800ms suspended
+			800ms failed 2, wait 1.6s
+		`)
+		if got := s.r.State(); got != Suspended {
+			s.t.Errorf("state is %v", got)
+		}
+		if err := s.r.LastError(); classify(err) != missing {
+			s.t.Errorf("LastError is %v", err)
+		}
+		s.after(2*time.Minute, `
+			2.4s WATCHLIST
+			2.4s begin
+			2.4s commit 9
+			1m2.4s bookmark 15
+			1m2.4s WATCH rv=15
+			1m2.4s suspended
+			1m2.4s failed 1, wait 800ms
+			1m3.2s WATCHLIST
+			1m3.2s suspended
+			1m3.2s failed 2, wait 1.6s
+			1m4.8s WATCHLIST
+			1m4.8s begin
+			1m4.8s item a@30
+			1m4.8s commit 31
+			1m4.8s relisted: missing
+		`)
+	})
+}
+
+// A grant that is missing shows, and is noticed when it comes.
+func TestDeniedShowsInLastError(t *testing.T) {
+	const text = `pods is forbidden: User "millrace" cannot list resource "pods"`
+	no := answer{fail(403, status(403, "Forbidden", text, ""))}
+	tell(t, Config{}, []answer{no, no, synced("9", open)}, func(s *story) {
+		s.after(time.Second, `
+			0s WATCHLIST
+			0s failed 1, wait 800ms
+			800ms WATCHLIST
+			800ms failed 2, wait 1.6s
+		`)
+		if err := s.r.LastError(); err == nil || err.Error() != "watch-list pods: "+text {
+			s.t.Errorf("LastError is %v", err)
+		}
+		s.after(10*time.Second, `
+			2.4s WATCHLIST
+			2.4s begin
+			2.4s commit 9
+		`)
+		if err := s.r.LastError(); err != nil {
+			s.t.Errorf("LastError is %v", err)
+		}
+	})
+}
+
+// A connection whose peer is gone says nothing, as one with nothing to say
+// does; but for a minute only.
+func TestSilenceIsCut(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15"), open),
+		{event("ADDED", pod("a", "16")), open},
+		{mute},
+		{open},
+		synced("7", open),
+	}, func(s *story) {
+		s.after(4*time.Minute+time.Second, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1m0s bookmark 15
+			2m30s WATCH rv=15
+			2m30s add a@16
+			4m0s WATCH rv=16
+		`)
+		// A watch that is accepted and mute, at a server that is known to send
+		// bookmarks: its numbers may have gone back.
+		s.after(4*time.Minute, `
+			5m30s failed 1, wait 800ms
+			5m30.8s WATCH rv=16
+			7m0.8s WATCHLIST rv=16
+			7m0.8s begin
+			7m0.8s commit 7
+			7m0.8s relisted: silent
+		`)
+	})
+}
+
+// A list that stops in the middle is cut as well.
+func TestSilentListIsCut(t *testing.T) {
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{send(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[` + pod("a", "3")), open},
+		{list("11", "", pod("a", "3"))},
+	}, func(s *story) {
+		s.after(2*time.Minute, `
+			0s LIST
+			0s begin
+			0s item a@3
+			1m30s abort
+			1m30s failed 1, wait 800ms
+			1m30.8s LIST
+			1m30.8s begin
+			1m30.8s item a@3
+			1m30.8s commit 11
+			1m30.8s WATCH rv=11
+		`)
+	})
+}
+
+// After the restore of a backup the numbers go back. To go on would be blind.
+func TestVersionsThatGoBackListAgain(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("99", quiet(1, "100"), event("MODIFIED", pod("a", "50"))),
+		synced("51", event("MODIFIED", pod("a", "52")), open),
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 99
+			1m0s bookmark 100
+			1m0s WATCHLIST
+			1m0s begin
+			1m0s commit 51
+			1m0s relisted: rewound
+			1m0s update a@52
+		`)
+	})
+}
+
+// A frame that was cut is not half an event.
+func TestCutInTheMiddleOfAFrame(t *testing.T) {
+	for name, cut := range map[string]act{"reset": reset, "closed": func(http.ResponseWriter, *http.Request) {}} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, Config{}, []answer{
+				synced("9", quiet(1, "15"), event("ADDED", pod("a", "16")), send(`{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"b"`), cut),
+				{event("ADDED", pod("b", "17")), open},
+			}, func(s *story) {
+				s.after(time.Minute, `
+					0s WATCHLIST
+					0s begin
+					0s commit 9
+					1m0s bookmark 15
+					1m0s add a@16
+					1m0s WATCH rv=16
+					1m0s add b@17
+				`)
+			})
+		})
+	}
+}
+
+// A list that was cut deletes nothing.
+func TestCutListIsAborted(t *testing.T) {
+	tell(t, Config{PagedListOnly: true}, []answer{
+		{list("10", "c1", pod("a", "3"))},
+		{send(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[` + pod("b", "4") + `,{"meta`), reset},
+		{list("12", "", pod("a", "3"), pod("b", "4"))},
+	}, func(s *story) {
+		s.after(time.Second, `
+			0s LIST
+			0s begin
+			0s item a@3
+			0s LIST continue=c1
+			0s item b@4
+			0s abort
+			0s failed 1, wait 800ms
+			800ms LIST
+			800ms begin
+			800ms item a@3
+			800ms item b@4
+			800ms commit 12
+			800ms WATCH rv=12
+		`)
+	})
+}
+
+// Watches that end at once are not asked for in a loop; those that bring
+// something keep to the shortest pause.
+func TestHastyWatchesBackOff(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9"), {headers}, {headers},
+		{event("ADDED", pod("a", "10"))},
+		{event("MODIFIED", pod("a", "11"))},
+		{event("MODIFIED", pod("a", "11"))}, // nothing new: the server ignores where we are
+		{open},
+	}, func(s *story) {
+		s.after(20*time.Second, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			0s failed 1, wait 800ms
+			800ms WATCH rv=9
+			800ms failed 2, wait 1.6s
+			2.4s WATCH rv=9
+			2.4s failed 3, wait 3.2s
+			5.6s WATCH rv=9
+			5.6s add a@10
+			5.6s failed 1, wait 800ms
+			6.4s WATCH rv=10
+			6.4s update a@11
+			6.4s failed 1, wait 800ms
+			7.2s WATCH rv=11
+			7.2s update a@11
+			7.2s failed 2, wait 1.6s
+			8.8s WATCH rv=11
+		`)
+	})
+}
+
+// What the sink refuses is told, holds nobody up, and is offered again.
+func TestRefusedObjectIsOfferedAgain(t *testing.T) {
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), event("ADDED", pod("bad", "6")), endOfInitial("9"),
+			event("MODIFIED", pod("bad", "10")), event("ADDED", pod("b", "11")), quiet(1, "12")},
+		{event("ADDED", pod("a", "5")), event("ADDED", pod("bad", "10")), event("ADDED", pod("b", "11")), endOfInitial("13"), quiet(1, "14")},
+		{open},
+	}, func(s *story) {
+		s.setRefuse("bad", true)
+		s.after(time.Second, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s refused ADDED bad
+			0s commit 9
+			0s refused MODIFIED bad
+			0s add b@11
+		`)
+		if got := s.r.Status().Refused; got != 2 {
+			s.t.Errorf("refused are %d", got)
+		}
+		s.setRefuse("bad", false)
+		s.after(2*time.Minute, `
+			1m0s bookmark 12
+			1m0s WATCHLIST rv=12
+			1m0s begin
+			1m0s item a@5
+			1m0s item bad@10
+			1m0s item b@11
+			1m0s commit 13
+			1m0s relisted: gap
+			2m0s bookmark 14
+			2m0s WATCH rv=14
+		`)
+	})
+}
+
+// Issue 76624 of kubernetes: an event that could not be read was skipped, and
+// a deletion with it for ever.
+func TestUnreadableEventIsFollowedByAList(t *testing.T) {
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), endOfInitial("9"),
+			event("DELETED", `{"kind":"Pod","metadata":{"name":7}}`), event("ADDED", pod("b", "11")), quiet(1, "12")},
+		{event("ADDED", pod("b", "11")), endOfInitial("13"), open},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s commit 9
+			0s refused
+			0s add b@11
+			1m0s bookmark 12
+			1m0s WATCHLIST rv=12
+			1m0s begin
+			1m0s item b@11
+			1m0s commit 13
+			1m0s relisted: gap
+		`)
+	})
+}
+
+// Resyncs begin when there is something to replay.
+func TestResync(t *testing.T) {
+	tell(t, Config{ResyncPeriod: time.Hour, SilenceTimeout: 10 * time.Hour}, []answer{
+		{mute},
+	}, func(s *story) {
+		s.after(90*time.Minute, `0s WATCHLIST`)
+	})
+	tell(t, Config{ResyncPeriod: time.Hour, SilenceTimeout: 10 * time.Hour}, []answer{
+		synced("9", open),
+	}, func(s *story) {
+		s.after(150*time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+			1h0m0s resync
+			2h0m0s resync
+		`)
+	})
+	tell(t, Config{SilenceTimeout: 1000 * time.Hour}, []answer{synced("9", open)}, func(s *story) {
+		s.after(100*time.Hour, `
+			0s WATCHLIST
+			0s begin
+			0s commit 9
+		`)
+	})
+}
+
+// end checks each time that Run returns in no time at all.
+func TestStopsAtOnceInEveryState(t *testing.T) {
+	gone := answer{fail(404, status(404, "NotFound", "", ""))}
+	for name, c := range map[string]struct {
+		script []answer
+		down   bool
+		state  State
+		pages  bool
+	}{
+		"before an answer":     {script: []answer{{mute}}, state: WatchListing},
+		"in initial events":    {script: []answer{{event("ADDED", pod("a", "5")), open}}, state: WatchListing},
+		"before a list":        {script: []answer{{mute}}, state: Listing, pages: true},
+		"in the middle of one": {script: []answer{{send(`{"kind":"PodList","items":[` + pod("a", "3")), open}}, state: Listing, pages: true},
+		"watching, handed on":  {script: []answer{synced("9", open)}, state: Watching},
+		"watching":             {script: []answer{{list("9", "")}, {open}}, state: Watching, pages: true},
+		"watch not accepted":   {script: []answer{{list("9", "")}, {mute}}, state: Watching, pages: true},
+		"backing off":          {down: true, state: BackingOff},
+		"told to stay away":    {script: []answer{{fail(429, status(429, "TooManyRequests", "", `{"retryAfterSeconds":200}`))}}, state: BackingOff},
+		"suspended":            {script: []answer{gone, gone, gone, gone}, state: Suspended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, Config{PagedListOnly: c.pages, ResyncPeriod: time.Hour}, c.script, func(s *story) {
+				s.setDown(c.down)
+				time.Sleep(5 * time.Second)
+				s.forget()
+				if got := s.r.State(); got != c.state {
+					s.t.Errorf("state is %v, want %v", got, c.state)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"millrace/wire"
+)
+
+// stream is the body of one answer while it is read. It cuts the connection
+// when nothing comes for too long: a peer that vanished without a word looks
+// like one that has nothing to say, and over HTTP/1.1 nothing else would ever
+// tell.
+//
+// Its timers call cancel from goroutines of their own; everything else belongs
+// to the goroutine of Run.
+type stream struct {
+	body   io.ReadCloser
+	events *wire.EventReader // of a watch; reads through Read below
+	cancel context.CancelCauseFunc
+	// cause is why the request was cancelled, nil while it was not.
+	cause func() error
+	// silence cancels when it fires. It runs only while a read waits, so that
+	// a slow sink is not taken for a silent server.
+	silence *time.Timer
+	// patience is how long a read may wait.
+	patience time.Duration
+	opened   time.Time
+	// readErr is what the body itself ended with, nil while it goes on.
+	readErr error
+}
+
+// open makes a request and returns the stream of its answer, to be closed by
+// the caller. The errors are the client's: *errors.StatusError for an answer
+// that was no success.
+func (r *Reflector) open(ctx context.Context, opts metav1.ListOptions) (*stream, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &stream{
+		cancel:   cancel,
+		cause:    func() error { return context.Cause(ctx) },
+		silence:  time.AfterFunc(r.cfg.SilenceTimeout, func() { cancel(errSilent) }),
+		patience: r.cfg.SilenceTimeout,
+	}
+	body, err := r.request().
+		SpecificallyVersionedParams(&opts, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
+		Stream(ctx)
+	s.silence.Stop()
+	if err != nil {
+		err = s.explain(err)
+		cancel(nil)
+		return nil, err
+	}
+	s.body, s.opened = body, time.Now()
+	return s, nil
+}
+
+// request is what list and watch have in common.
+func (r *Reflector) request() *rest.Request {
+	return r.client.Get().
+		NamespaceIfScoped(r.cfg.Namespace, r.cfg.Namespace != "").
+		Resource(r.resource).
+		SetHeader("Accept", accept(r.cfg.Format)).
+		MaxRetries(0)
+}
+
+// accept names one encoding only: the client does not show the header of an
+// answer, so it could not say which of two it got.
+func accept(f wire.Format) string {
+	if f == wire.Protobuf {
+		return "application/vnd.kubernetes.protobuf"
+	}
+	return "application/json"
+}
+
+// Read waits for the next piece, though not for ever.
+func (s *stream) Read(p []byte) (int, error) {
+	s.silence.Reset(s.patience)
+	n, err := s.body.Read(p)
+	s.silence.Stop()
+	if err != nil {
+		s.readErr = err
+	}
+	return n, err
+}
+
+// explain gives the reason why we cut the connection in place of what the
+// transport says of it.
+func (s *stream) explain(err error) error {
+	if cause := s.cause(); errors.Is(cause, errSilent) || errors.Is(cause, errNoEnd) {
+		return cause
+	}
+	return err
+}
+
+// broken tells a stream that was cut from one whose content makes no sense.
+func (s *stream) broken() bool { return s.readErr != nil }
+
+// close ends the request. It never waits for the server.
+func (s *stream) close() {
+	s.silence.Stop()
+	s.cancel(nil)
+	// The error would be about a connection that nobody wants any more.
+	_ = s.body.Close()
+}

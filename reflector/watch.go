@@ -1,0 +1,208 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/wire"
+)
+
+const (
+	// initialSilence is how long a watch-list that was accepted may pause
+	// before its end. The server sends it from memory, and knows within three
+	// seconds whether its memory is fresh enough. An aggregated API or a proxy
+	// that drops the bookmark pauses for ever (issue 135895 of kubernetes).
+	initialSilence = 10 * time.Second
+	// initialDeadline is how long it may take altogether: where changes keep
+	// coming, a missing bookmark makes no silence. Whoever has more than can
+	// be sent in this time gets pages, which have no deadline.
+	initialDeadline = 2 * time.Minute
+)
+
+// watchList asks for the present objects and all later changes in one stream
+// (KEP-3157), and leaves the stream open where the objects end.
+func (r *Reflector) watchList(ctx context.Context, p position) outcome {
+	l := listing{r: r, began: time.Now()}
+	s, err := r.open(ctx, r.watchListOptions(p))
+	if err != nil {
+		return r.outcomeOf(ctx, outcome{}, "watch-list", err)
+	}
+	deadline := time.AfterFunc(initialDeadline, func() { s.cancel(errNoEnd) })
+	defer deadline.Stop()
+	s.patience = initialSilence
+	s.events = r.scanner.Events(r.cfg.Format, s)
+	l.begin()
+	resourceVersion, err := l.initialEvents(s.events)
+	if err != nil {
+		l.abort()
+		s.close()
+		return r.streamEnded(ctx, s, outcome{opened: true}, "watch-list", err, errEarly)
+	}
+	s.patience = r.cfg.SilenceTimeout
+	l.commit(resourceVersion, List{Cause: p.cause, Streamed: true, Pages: 1})
+	return outcome{end: complete, now: time.Now(), rv: resourceVersion, gap: l.gap, bookmarked: true, stream: s}
+}
+
+func (r *Reflector) watchListOptions(p position) metav1.ListOptions {
+	opts := r.watchOptions(p.floor)
+	yes := true
+	opts.SendInitialEvents = &yes
+	opts.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	return opts
+}
+
+// watchOptions asks for changes after a resourceVersion.
+func (r *Reflector) watchOptions(resourceVersion string) metav1.ListOptions {
+	opts := r.options()
+	opts.Watch, opts.AllowWatchBookmarks = true, true
+	opts.ResourceVersion = resourceVersion
+	seconds := int64(r.cfg.WatchTimeout.Seconds() * (1 + r.random.Float64()))
+	opts.TimeoutSeconds = &seconds
+	return opts
+}
+
+// initialEvents reads up to the bookmark that ends the list, and returns its
+// resourceVersion.
+func (l *listing) initialEvents(events *wire.EventReader) (string, error) {
+	for {
+		event, err := events.Next()
+		switch bad := (*wire.ScanError)(nil); {
+		case errors.As(err, &bad):
+			l.items++
+			l.unreadable(err)
+			continue
+		case err != nil:
+			return "", err
+		}
+		switch event.Type {
+		case wire.Error:
+			return "", statusError(event)
+		case wire.Bookmark:
+			if event.InitialEventsEnd {
+				return endOfList(event)
+			}
+		case wire.Deleted:
+			l.gap = !l.r.give(event, l.r.sink.Delete) || l.gap
+		default:
+			l.items++
+			l.gap = !l.r.give(event, l.r.sink.Item) || l.gap
+		}
+	}
+}
+
+func endOfList(event wire.Event) (string, error) {
+	resourceVersion := event.Object.ResourceVersion()
+	if resourceVersion == "" {
+		return "", errNoRV
+	}
+	return resourceVersion, nil
+}
+
+// watch follows the changes after p.rv, on the stream that a watch-list left or
+// on one of its own.
+func (r *Reflector) watch(ctx context.Context, p position) outcome {
+	o := outcome{rv: p.rv}
+	s := p.stream
+	if s == nil {
+		var err error
+		if s, err = r.open(ctx, r.watchOptions(p.rv)); err != nil {
+			return r.outcomeOf(ctx, o, "watch", err)
+		}
+		s.events = r.scanner.Events(r.cfg.Format, s)
+	}
+	defer s.close()
+	r.opened()
+	o.opened = true
+	err := r.follow(s.events, &o)
+	o.healthy = time.Since(s.opened) >= r.cfg.HealthyAfter
+	return r.streamEnded(ctx, s, o, "watch", err, errHasty)
+}
+
+// follow gives events to the sink until the stream ends, and says how it did.
+func (r *Reflector) follow(events *wire.EventReader, o *outcome) error {
+	for {
+		event, err := events.Next()
+		switch bad := (*wire.ScanError)(nil); {
+		case errors.As(err, &bad):
+			o.heard, o.gap = true, true
+			r.refuse(unreadable(err))
+			continue
+		case err != nil:
+			return err
+		}
+		o.heard = true
+		if event.Type == wire.Error {
+			return statusError(event)
+		}
+		resourceVersion := event.Object.ResourceVersion()
+		if behind(resourceVersion, o.rv) {
+			return errBehind
+		}
+		r.pass(event, o)
+		if resourceVersion != "" {
+			o.rv = resourceVersion
+		}
+		r.reached(o.rv)
+		r.cfg.Trace.event(event.Type)
+	}
+}
+
+// pass gives one event to the sink.
+func (r *Reflector) pass(event wire.Event, o *outcome) {
+	switch event.Type {
+	case wire.Bookmark:
+		o.bookmarked = true
+		r.sink.Bookmark(event.Object.ResourceVersion())
+		return
+	case wire.Added:
+		o.gap = !r.give(event, r.sink.Add) || o.gap
+	case wire.Modified:
+		o.gap = !r.give(event, r.sink.Update) || o.gap
+	case wire.Deleted:
+		o.gap = !r.give(event, r.sink.Delete) || o.gap
+	}
+	o.progress = o.progress || event.Object.ResourceVersion() != o.rv
+}
+
+// give offers an object to the sink, and says whether it was taken in.
+func (r *Reflector) give(event wire.Event, take func(*wire.Object) error) bool {
+	err := take(event.Object)
+	if err != nil {
+		r.refuse(Refusal{Event: event.Type, Key: event.Object.Key(), ResourceVersion: event.Object.ResourceVersion(), Err: err})
+	}
+	return err == nil
+}
+
+// behind says that a resourceVersion is older than one of the same watch,
+// where they only grow. What cannot be compared is not behind.
+func behind(resourceVersion, last string) bool {
+	order, err := wire.CompareResourceVersions(resourceVersion, last)
+	return err == nil && order < 0
+}
+
+func statusError(event wire.Event) error {
+	return &apierrors.StatusError{ErrStatus: *event.Status}
+}
+
+// streamEnded sorts what ended a stream that had been accepted; tooSoon is what
+// to say of a close that turns out to be one.
+func (r *Reflector) streamEnded(ctx context.Context, s *stream, o outcome, doing string, err, tooSoon error) outcome {
+	err = s.explain(err)
+	if isEOF(err) {
+		o = r.outcomeOf(ctx, o, doing, tooSoon)
+	} else {
+		o = r.outcomeOf(ctx, o, doing, err)
+	}
+	switch {
+	case o.end != unreachable:
+	case isEOF(err):
+		o.end = closed
+	case !s.broken():
+		o.end = malformed
+	}
+	return o
+}
