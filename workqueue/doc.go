@@ -1,0 +1,107 @@
+// Package workqueue holds the keys that need a reconcile, and decides when each
+// may run.
+//
+// It stands between the handlers, which turn events into keys, and the workers:
+//
+//	           ┌──────────────────────── workqueue ───────────────────────┐
+//	handler    │  waiting ───────due──▶ ready, one ring of namespaces     │
+//	Add ──────▶│  backing off ───due──▶   each for news ──┐               │──Get──▶ worker
+//	AddUrgent  │      ▲  ▲                     and low ───┴─▶ processing  │◀──Done──┘
+//	AddLow     │      │  └─────────────────────────────────── (and dirty) │
+//	           └──────┼───────────────────────────────────────────────────┘
+//	                  └── AddRateLimited, AddAfter: what a worker says before Done
+//
+// A queue carries keys and no objects. The object is read when the key runs, so
+// that ten events for a key that no worker has reached yet are one run, on the
+// newest object. What would be lost that way, the reason for the run, travels
+// as a bounded set of causes.
+//
+// The worker's loop:
+//
+//	for {
+//		key, causes, err := q.Get(ctx)
+//		if err != nil {
+//			return // the queue is shut down, or ctx has ended
+//		}
+//		if err := reconcile(ctx, key, causes); err != nil {
+//			q.AddRateLimited(key, workqueue.Cause{Source: "reconcile", Event: "retry"})
+//		} else {
+//			q.Forget(key)
+//		}
+//		q.Done(key) // after the line above, which says what Done is to do
+//	}
+//
+// # What happens to a key
+//
+// A key is idle, waiting, backing off, ready, processing, or processing and
+// dirty. This is what it becomes (merge, in state.go, is the code of the table;
+// a test compares the two). Of a key that a worker has, the second half is what
+// happens at Done; "processing, then ready" is the dirty state.
+//
+//	a key that is …               Add                           AddUrgent               AddAfter                      AddRateLimited
+//	idle                          ready                         ready                   waiting                       backing off
+//	waiting                       ready                         ready                   waiting *                     backing off
+//	backing off                   backing off                   ready                   backing off                   backing off *
+//	ready                         ready                         ready                   ready                         ready
+//	processing                    processing, then ready        processing, then ready  processing, then waiting      processing, then backing off
+//	processing, then waiting      processing, then ready        processing, then ready  processing, then waiting *    processing, then backing off
+//	processing, then backing off  processing, then backing off  processing, then ready  processing, then backing off  processing, then backing off *
+//	processing, then ready        processing, then ready        processing, then ready  processing, then ready        processing, then backing off
+//	processing, then urgent       processing, then ready        processing, then ready  processing, then ready        processing, then ready
+//
+//	* until the earlier of the two times
+//
+// AddLow is Add. A time that comes makes waiting and backing off ready. Get
+// takes ready to processing, and Done does what the table says.
+//
+// # What it promises
+//
+//  1. Between a Get that returns a key and its Done, no other Get returns it.
+//  2. After Add, AddUrgent or AddLow returns, a run of the key begins that had
+//     not begun before, unless the queue is shut down first or the key is idle
+//     again by Reset.
+//  3. All who ask before a run begins share that run, and its causes name them.
+//  4. The earliest wish wins: AddAfter and then Add is one run, and so is
+//     AddAfter twice.
+//  5. A key that is backing off runs before its time for AddUrgent only. That
+//     holds too for what is added while the failing run is at work, before or
+//     after AddRateLimited.
+//  6. The delay after n failures is in [0, 1000 s] for every n, with the default
+//     limiter's own part of the delay; Forget begins again at 5 ms.
+//  7. After Reset a key owes nothing: no failures, no delay, no backoff.
+//  8. News go before low keys; of every LowEvery keys handed out while there are
+//     both, one is low.
+//  9. Namespaces that have keys ready take turns, in each lane: a key waits for
+//     at most one turn of each other namespace, and for its own namespace's
+//     earlier keys. Keys of one namespace and lane run in the order in which
+//     they became ready.
+//  10. ShutDown refuses new keys and drops delayed ones; what is ready or dirty
+//     is handed out still. Drain returns when the last of those is Done.
+//  11. Done of a key that no worker has changes nothing but a counter.
+//  12. A run's causes, and the idle keys whose failures are remembered, are
+//     bounded; a queue gives memory back when its keys are gone.
+//  13. A queue has no goroutine. It has one timer, set while there are delayed
+//     keys that no worker has.
+//  14. Add, Get and Done of a key that came by lately do not allocate.
+//
+// It does not promise that a key runs at its due time when all workers are
+// busy, nor any order between two namespaces' keys, nor that it survives the
+// process: after a restart the initial list asks for every key again.
+//
+// # Goroutines and locks
+//
+// All methods may be called from anywhere. There is one mutex, the last in the
+// chain's order (FIFO, indexer, queue): under it, only Config.Limiter,
+// Config.Namespace and Config.Trace are called, and they must not call back.
+// The timer's function runs in a goroutine of the runtime's for as long as it
+// takes to make the due keys ready. ShutDown stops the timer.
+//
+// # What client-go does otherwise
+//
+// There, three queues are stacked (plain, delaying, rate limiting), each with a
+// goroutine; Add does not know of a delay, so AddAfter and Add are two runs
+// (kubernetes issue 126027), and a delay cannot be taken back (133560); a dirty
+// key skips its backoff; a second Done queues a key twice; ShutDownWithDrain
+// returns with a dirty key still queued; the failures of a key that is never
+// forgotten stay for ever. And it does not say why a key is there.
+package workqueue

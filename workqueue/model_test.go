@@ -1,0 +1,436 @@
+package workqueue_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"millrace/workqueue"
+)
+
+// The model keeps, for each key, the list of all wishes since its last run, and
+// looks through it whenever somebody wants to know what the key does next. The
+// queue must come to the same answer from the one wish that it keeps.
+type model struct {
+	t    *testing.T
+	q    *workqueue.Queue[string]
+	now  time.Duration // since the start
+	keys map[string]*modelKey
+	down bool
+
+	lanes  [2]modelLane // news, low
+	passed int          // news since the last low key, while there were low keys
+	log    []string
+}
+
+type modelKey struct {
+	held, ready   bool // ready: it lies in a lane
+	urgent, plain bool // somebody asked by AddUrgent; by Add or AddLow
+	delays        []time.Duration
+	backoffs      []time.Duration
+	asked, allLow bool
+	ranLow        bool
+	failures      int
+	causes        int // events that the next run has to account for
+}
+
+// A modelLane knows the order in which each namespace's keys became ready, and
+// how many turns others have had while a namespace was waiting.
+type modelLane struct {
+	keys  map[string][]string
+	turns map[string]map[string]int
+}
+
+const modelLowEvery = 3
+
+var modelNames = []string{"a/1", "a/2", "a/3", "b/1", "b/2", "c/1"}
+
+func modelLimiter(failures int) time.Duration {
+	return time.Duration(failures+1) * 10 * time.Millisecond
+}
+
+func newModel(t *testing.T) *model {
+	m := &model{t: t, keys: map[string]*modelKey{}}
+	m.q = workqueue.New(workqueue.Config[string]{
+		Limiter:   modelLimiter,
+		LowEvery:  modelLowEvery,
+		MaxCauses: 3,
+		Namespace: func(k string) string { return k[:1] },
+	})
+	for _, k := range modelNames {
+		m.keys[k] = &modelKey{}
+	}
+	for i := range m.lanes {
+		m.lanes[i] = modelLane{map[string][]string{}, map[string]map[string]int{}}
+	}
+	return m
+}
+
+// next is when the key should run, from the wishes since its last run.
+func (k *modelKey) next() (at time.Duration, any bool) {
+	switch {
+	case k.urgent:
+		return 0, true
+	case len(k.backoffs) > 0:
+		return slices.Min(k.backoffs), true
+	case k.plain:
+		return 0, true
+	case len(k.delays) > 0:
+		return slices.Min(k.delays), true
+	}
+	return 0, false
+}
+
+// atOnce: it runs without waiting for any time.
+func (k *modelKey) atOnce() bool { return k.urgent || k.plain && len(k.backoffs) == 0 }
+
+func (k *modelKey) state() workqueue.State {
+	_, any := k.next()
+	switch {
+	case k.held && k.atOnce():
+		return workqueue.Dirty
+	case k.held:
+		return workqueue.Processing
+	case k.ready:
+		return workqueue.Ready
+	case !any:
+		return workqueue.Idle
+	case len(k.backoffs) > 0:
+		return workqueue.BackingOff
+	default:
+		return workqueue.Waiting
+	}
+}
+
+func (k *modelKey) clear() {
+	*k = modelKey{held: k.held, ranLow: k.ranLow, failures: k.failures}
+}
+
+// ask notes one wish; the kind is noted by the caller.
+func (m *model) ask(name string, low bool) *modelKey {
+	k := m.keys[name]
+	if k.ready && k.allLow && !low {
+		m.leave(1, name)
+		m.enter(0, name)
+	}
+	k.allLow = low && (k.allLow || !k.asked)
+	k.asked = true
+	k.causes++
+	return k
+}
+
+func (m *model) enter(lane int, name string) {
+	l, ns := m.lanes[lane], name[:1]
+	if len(l.keys[ns]) == 0 {
+		l.turns[ns] = map[string]int{}
+	}
+	l.keys[ns] = append(l.keys[ns], name)
+}
+
+func (m *model) leave(lane int, name string) {
+	l, ns := m.lanes[lane], name[:1]
+	i := slices.Index(l.keys[ns], name)
+	l.keys[ns] = slices.Delete(l.keys[ns], i, i+1)
+}
+
+// settle puts keys whose time has come into their lanes.
+func (m *model) settle() {
+	for {
+		first, at := "", time.Duration(0)
+		for _, name := range modelNames {
+			k := m.keys[name]
+			if due, any := k.next(); any && !k.held && !k.ready && due <= m.now && (first == "" || due < at) {
+				first, at = name, due
+			}
+		}
+		if first == "" {
+			return
+		}
+		k := m.keys[first]
+		k.ready = true
+		lane := 0
+		if k.allLow {
+			lane = 1
+		}
+		m.enter(lane, first)
+	}
+}
+
+// got checks that the key that Get chose was one that it might choose.
+func (m *model) got(name string, causes []workqueue.Cause) {
+	k := m.keys[name]
+	if k == nil || !k.ready {
+		m.fatalf("Get returned %q, which is not ready", name)
+	}
+	lane := 0
+	if k.allLow {
+		lane = 1
+	}
+	m.checkLane(lane)
+	m.checkTurn(lane, name)
+	m.leave(lane, name)
+	total := 0
+	for _, c := range causes {
+		total += c.Count
+	}
+	if total != k.causes || len(causes) > 3 {
+		m.fatalf("%s was asked for %d times, its causes are %v", name, k.causes, causes)
+	}
+	k.held, k.ranLow = true, k.allLow
+	k.clear()
+}
+
+func (m *model) checkLane(lane int) {
+	news, low := m.lanes[0].len(), m.lanes[1].len()
+	want := 0
+	if news == 0 || low > 0 && m.passed == modelLowEvery-1 {
+		want = 1
+	}
+	if lane != want {
+		m.fatalf("Get served lane %d with %d news and %d low ready, %d news since the last low", lane, news, low, m.passed)
+	}
+	switch {
+	case lane == 1:
+		m.passed = 0
+	case low > 0:
+		m.passed++
+	}
+}
+
+func (m *model) checkTurn(lane int, name string) {
+	l, ns := m.lanes[lane], name[:1]
+	if l.keys[ns][0] != name {
+		m.fatalf("Get returned %s before %s, which was ready sooner", name, l.keys[ns][0])
+	}
+	l.turns[ns] = map[string]int{}
+	for other, keys := range l.keys {
+		if other == ns || len(keys) == 0 {
+			continue
+		}
+		if l.turns[other][ns]++; l.turns[other][ns] > 1 {
+			m.fatalf("namespace %s had a second turn while %s waited", ns, other)
+		}
+	}
+}
+
+func (l modelLane) len() (n int) {
+	for _, keys := range l.keys {
+		n += len(keys)
+	}
+	return n
+}
+
+func (m *model) done(name string) {
+	k := m.keys[name]
+	if !k.held {
+		return
+	}
+	k.held = false
+	if m.down && !k.atOnce() {
+		k.clear()
+	}
+}
+
+func (m *model) reset(name string) {
+	k := m.keys[name]
+	k.failures = 0
+	if !k.ready && !k.atOnce() {
+		k.clear()
+	}
+}
+
+func (m *model) shutDown() {
+	m.down = true
+	for _, k := range m.keys {
+		if !k.held && !k.ready {
+			k.clear()
+		}
+	}
+}
+
+// step does one move on both.
+func (m *model) step(op, arg int, name string) {
+	m.sleep(time.Microsecond) // so that no two due times are the same
+	d := time.Duration(arg) * 10 * time.Millisecond
+	c := workqueue.Cause{Source: "test", Event: fmt.Sprint("event-", arg)}
+	k := m.keys[name]
+	ignored := m.down && op <= 4
+	switch op {
+	case 0:
+		m.say("Add %s", name)
+		m.q.Add(name, c)
+		if !ignored {
+			m.ask(name, false).plain = true
+		}
+	case 1:
+		m.say("AddLow %s", name)
+		m.q.AddLow(name, c)
+		if !ignored {
+			m.ask(name, true).plain = true
+		}
+	case 2:
+		m.say("AddUrgent %s", name)
+		m.q.AddUrgent(name, c)
+		if !ignored {
+			m.ask(name, false).urgent = true
+		}
+	case 3:
+		m.say("AddAfter %s %v", name, d)
+		m.q.AddAfter(name, d, c)
+		if !ignored && d == 0 {
+			m.ask(name, false).plain = true
+		} else if !ignored {
+			m.ask(name, false)
+			k.delays = append(k.delays, m.now+d)
+		}
+	case 4:
+		m.say("AddRateLimited %s", name)
+		m.q.AddRateLimited(name, c)
+		if !ignored {
+			m.ask(name, k.held && k.ranLow)
+			if !k.ready {
+				k.backoffs = append(k.backoffs, m.now+modelLimiter(k.failures))
+			}
+			k.failures++
+		}
+	case 5:
+		m.say("Forget %s", name)
+		m.q.Forget(name)
+		k.failures = 0
+	case 6:
+		m.say("Reset %s", name)
+		m.q.Reset(name)
+		m.reset(name)
+	case 7:
+		m.get()
+	case 8:
+		m.say("Done %s", name)
+		m.q.Done(name)
+		m.done(name)
+	case 9:
+		m.say("sleep %v", d)
+		m.sleep(d)
+	case 10:
+		m.say("ShutDown")
+		m.q.ShutDown()
+		m.shutDown()
+	}
+	m.settle()
+	m.compare()
+}
+
+func (m *model) get() {
+	if m.q.Len() == 0 {
+		return
+	}
+	name, causes, err := m.q.Get(context.Background())
+	m.say("Get = %s %v", name, causes)
+	if err != nil {
+		m.fatalf("Get: %v", err)
+	}
+	m.got(name, causes)
+}
+
+func (m *model) sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+	m.now += d
+	m.settle()
+}
+
+func (m *model) compare() {
+	ready := 0
+	for _, name := range modelNames {
+		k := m.keys[name]
+		x := m.q.Explain(name)
+		if x.State != k.state() || x.Failures != k.failures || m.q.NumRequeues(name) != k.failures {
+			m.fatalf("%s is %v with %d failures, the model says %v with %d", name, x.State, x.Failures, k.state(), k.failures)
+		}
+		if k.ready {
+			ready++
+		}
+		if x.Low != k.allLow {
+			m.fatalf("%s is of the low lane: %v, the model says %v", name, x.Low, k.allLow)
+		}
+	}
+	if got := m.q.Len(); got != ready {
+		m.fatalf("Len = %d, the model says %d", got, ready)
+	}
+}
+
+// finish gives everything back and looks that nothing stays behind.
+func (m *model) finish() {
+	for range 1000 {
+		for _, name := range modelNames {
+			m.step(8, 0, name)
+		}
+		for m.q.Len() > 0 {
+			m.step(7, 0, modelNames[0])
+		}
+		m.step(9, 100, modelNames[0])
+		s := m.q.Stats()
+		if s.Ready+s.Waiting+s.BackingOff+s.Processing+s.Dirty == 0 {
+			return
+		}
+	}
+	m.fatalf("the queue does not come to rest: %+v", m.q.Stats())
+}
+
+func (m *model) say(format string, args ...any) {
+	m.log = append(m.log, fmt.Sprintf("%12v  ", m.now)+fmt.Sprintf(format, args...))
+}
+
+func (m *model) fatalf(format string, args ...any) {
+	m.t.Helper()
+	for _, line := range m.log[max(0, len(m.log)-80):] {
+		m.t.Log(line)
+	}
+	m.t.Fatalf(format, args...)
+}
+
+// weights of the moves: Get and Done often enough that keys do go round, and a
+// ShutDown only now and then.
+var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 9, 9, 9}
+
+// Claims 1 to 12, for any order of calls.
+func TestQueueAgreesWithTheModel(t *testing.T) {
+	const runs, steps = 400, 300
+	for seed := range uint64(runs) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			m := newModel(t)
+			m.say("seed %d", seed)
+			for range steps {
+				op := weights[r.IntN(len(weights))]
+				if r.IntN(2*steps) == 0 {
+					op = 10
+				}
+				m.step(op, r.IntN(5), modelNames[r.IntN(len(modelNames))])
+			}
+			m.finish()
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// The same with moves chosen by the fuzzer: two bytes each.
+func FuzzQueueAgreesWithTheModel(f *testing.F) {
+	f.Add([]byte("\x00\x00\x07\x00\x00\x01\x04\x00\x08\x00\x09\x20\x07\x00\x08\x00"))
+	f.Add([]byte("\x01\x00\x01\x03\x00\x05\x07\x00\x02\x01\x07\x00\x0a\x00\x08\x00"))
+	f.Fuzz(func(t *testing.T, moves []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel(t)
+			for ; len(moves) > 1 && len(m.log) < 1000; moves = moves[2:] {
+				arg := int(moves[1])
+				m.step(int(moves[0])%11, arg>>4%5, modelNames[arg%len(modelNames)])
+			}
+			m.finish()
+		})
+	})
+}
