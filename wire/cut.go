@@ -18,6 +18,7 @@ func (o *Object) Cut(paths ...Path) (*Object, error) {
 		return nil, fmt.Errorf("cut %s: %w", o.key, ErrFormat)
 	}
 	c := cutter{lexer: lexer{data: o.raw}}
+	c.gone = c.few[:0]
 	if inside := o.withinMetadata(paths); inside != nil {
 		c.pos, paths = int(o.metaFrom), inside
 	}
@@ -47,6 +48,7 @@ func (o *Object) withinMetadata(paths []Path) []Path {
 type cutter struct {
 	lexer
 	gone []gap // ascending, without overlap
+	few  [4]gap
 }
 
 // gap is a part of the bytes that goes away.

@@ -17,14 +17,15 @@ const maxDepth = 10000
 // it free of error handling; they look at err when they are done. What is well-formed but not what was wanted (a number
 // where a name should be) does not stop it: bad keeps the first such fault.
 type lexer struct {
-	data  []byte // from the first byte of the value in hand to the last byte that was read
-	pos   int    // the next byte to look at
-	feed  *feed  // where more comes from; nil when data is all there is
-	err   error  // why it stopped: *SyntaxError, io.EOF, ErrTooLarge, or what the source said
-	bad   error  // the first value of a wrong kind
-	depth int    // objects and arrays entered and not left
-	nest  []byte // scratch of skip: the brackets that are still to come
-	clear []byte // scratch of bytes: a string without its escapes
+	data  []byte   // from the first byte of the value in hand to the last byte that was read
+	pos   int      // the next byte to look at
+	feed  *feed    // where more comes from; nil when data is all there is
+	err   error    // why it stopped: *SyntaxError, io.EOF, ErrTooLarge, or what the source said
+	bad   error    // the first value of a wrong kind
+	depth int      // objects and arrays entered and not left
+	nest  []byte   // scratch of skip: the brackets that are open
+	few   [24]byte // room for nest, which is seldom deeper
+	clear []byte   // scratch of bytes: a string without its escapes
 }
 
 // A span is where a string stands, without its quotes. It stays valid until the lexer begins the next value.
@@ -76,6 +77,13 @@ func (l *lexer) more() bool {
 
 // peek passes over white space and returns the byte that follows without taking it; 0 when there is none.
 func (l *lexer) peek() byte {
+	if l.pos < len(l.data) && l.data[l.pos] > ' ' && l.err == nil {
+		return l.data[l.pos]
+	}
+	return l.peekFar()
+}
+
+func (l *lexer) peekFar() byte {
 	for l.err == nil {
 		for l.pos < len(l.data) {
 			c := l.data[l.pos]
@@ -145,21 +153,21 @@ func (l *lexer) string() span {
 	i := l.pos + 1
 	s := span{from: i}
 	for {
-		for i < len(l.data) {
-			switch class[l.data[i]] {
-			case plain:
-				i++
-			case beyond:
-				s.coded = true
-				i++
-			case quote:
+		data := l.data
+		for i = pastPlain(data, i); i < len(data); i = pastPlain(data, i) {
+			switch c := data[i]; {
+			case c == '"':
 				s.to, l.pos = i, i+1
 				return s
-			case escape:
+			case c >= 0x80:
+				s.coded = true
+				i++
+			case c == '\\':
 				s.coded = true
 				if i = l.escape(i); l.err != nil {
 					return span{}
 				}
+				data = l.data
 			default:
 				l.pos = i
 				l.fail("control character in a string")
@@ -274,6 +282,9 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 // skip takes one value of any kind, however deep, in one loop: hostile nesting must not become a deep Go stack.
 func (l *lexer) skip() {
+	if l.nest == nil {
+		l.nest = l.few[:0]
+	}
 	nest := l.nest[:0]
 	for l.err == nil {
 		switch c := l.peek(); c {
@@ -332,25 +343,3 @@ func (l *lexer) bytes(s span) []byte {
 	l.clear = appendUnquoted(l.clear[:0], l.data[s.from:s.to])
 	return l.clear
 }
-
-// Classes of bytes inside a string.
-const (
-	plain = iota
-	beyond
-	quote
-	escape
-	control
-)
-
-var class = func() (t [256]uint8) {
-	for c := range t {
-		switch {
-		case c < ' ':
-			t[c] = control
-		case c >= 0x80:
-			t[c] = beyond
-		}
-	}
-	t['"'], t['\\'] = quote, escape
-	return t
-}()

@@ -1,0 +1,114 @@
+package wire_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"millrace/wire"
+)
+
+// bigPod is of the 10 KB class: the pod of a run with several steps, managedFields included.
+var bigPod = func() []byte {
+	var steps, fields []string
+	for i := range 6 {
+		steps = append(steps, fmt.Sprintf(`{"name":"step-%d","image":"registry.example.com/team/image@sha256:%064d","command":["/tekton/bin/entrypoint"],"args":["-wait_file","/tekton/run/%d/out","-post_file","/tekton/run/%d/out","-termination_path","/tekton/termination","-step_metadata_dir","/tekton/steps/step-%d","-entrypoint","sh","--","-c","echo \"step %d\"\nexit 0\n"],"env":[{"name":"HOME","value":"/tekton/home"},{"name":"GOFLAGS","value":"-mod=mod"}],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}},"volumeMounts":[{"name":"tekton-internal-workspace","mountPath":"/workspace"},{"name":"tekton-internal-home","mountPath":"/tekton/home"},{"name":"tekton-internal-steps","mountPath":"/tekton/steps","readOnly":true}],"terminationMessagePath":"/tekton/termination","imagePullPolicy":"IfNotPresent"}`, i, i, i-1, i, i, i))
+		fields = append(fields, fmt.Sprintf(`"k:{\"name\":\"step-%d\"}":{".":{},"f:args":{},"f:command":{},"f:env":{".":{},"k:{\"name\":\"HOME\"}":{".":{},"f:name":{},"f:value":{}}},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:volumeMounts":{}}`, i))
+	}
+	p := strings.Replace(pod, `"k:{\"name\":\"step-hello\"}":{".":{},"f:image":{}}`, strings.Join(fields, ","), 1)
+	return []byte(strings.Replace(p, `"containers":[`, `"containers":[`+strings.Join(steps, ",")+",", 1))
+}()
+
+func BenchmarkScan(b *testing.B) {
+	b.SetBytes(int64(len(bigPod)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := wire.Scan(wire.JSON, bigPod); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDecodeMetadata is what the ordinary decoder takes for the same facts.
+func BenchmarkDecodeMetadata(b *testing.B) {
+	b.SetBytes(int64(len(bigPod)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var p metav1.PartialObjectMetadata
+		if err := json.Unmarshal(bigPod, &p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	o := scan(b, string(bigPod))
+	b.SetBytes(int64(len(bigPod)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := wire.Decode[corev1.Pod](o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCut(b *testing.B) {
+	o := scan(b, string(bigPod))
+	b.SetBytes(int64(len(bigPod)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Cut(managedFields, lastApplied); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkChanged(b *testing.B) {
+	x := scan(b, string(bigPod))
+	y := scan(b, strings.Replace(string(bigPod), `"phase":"Running"`, `"phase":"Succeeded"`, 1))
+	b.SetBytes(int64(len(bigPod)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if wire.Changed(x, y, wire.Path{"status"}) {
+			b.Fatal("only the status has changed")
+		}
+	}
+}
+
+// BenchmarkEvent is one watch event from the stream's bytes to the object that is kept.
+func BenchmarkEvent(b *testing.B) {
+	frame := append(append([]byte(`{"type":"MODIFIED","object":`), bigPod...), "}\n"...)
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	r := new(wire.Scanner).Events(wire.JSON, &again{of: frame})
+	for b.Loop() {
+		e, err := r.Next()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := e.Object.Cut(managedFields, lastApplied); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// again is a stream of the same bytes for ever.
+type again struct {
+	of   []byte
+	rest bytes.Reader
+}
+
+func (a *again) Read(p []byte) (int, error) {
+	if a.rest.Len() == 0 {
+		a.rest.Reset(a.of)
+	}
+	return a.rest.Read(p)
+}
+
+var _ io.Reader = (*again)(nil)
