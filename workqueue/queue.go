@@ -19,8 +19,8 @@ const (
 	// keepSpare is how many idle keys (and tenants without keys) stay in their
 	// maps because they may come again soon, so that a busy key costs no
 	// allocation: enough for the keys in flight of a busy controller, little
-	// enough (some 300 KB) to forget about.
-	keepSpare = 256
+	// enough (250 KB with one cause each) to forget about.
+	keepSpare = 512
 	// ringBatch is how many due keys are made ready under one hold of the
 	// lock, so that 100,000 keys due at once do not stop the workers.
 	ringBatch = 512
@@ -418,11 +418,16 @@ func (q *Queue[K]) dropLocked(e *entry[K]) {
 	q.moveLocked(e, wish{}, false, 0)
 }
 
-// ring is the alarm: it makes ready what is due.
+// ring is what the alarm calls.
 func (q *Queue[K]) ring() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.alarm.set = false
+	q.promoteLocked()
+}
+
+// promoteLocked makes ready what is due, and sets the alarm for what is not.
+func (q *Queue[K]) promoteLocked() {
 	now := q.now()
 	for n := 0; n < ringBatch && len(q.delayed) > 0 && q.delayed[0].wish.due <= now; n++ {
 		e := q.delayed[0]
@@ -438,11 +443,13 @@ func (q *Queue[K]) entryLocked(key K) *entry[K] {
 	if e := q.keys[key]; e != nil {
 		return e
 	}
-	e := &entry[K]{}
+	var e *entry[K]
 	if q.rested.n > keepSpare/2 { // the older half is there to be used again
 		e = q.rested.head
 		q.evictLocked(e)
 		*e = entry[K]{causes: e.causes, handed: e.handed}
+	} else {
+		e = &entry[K]{}
 	}
 	e.key = key
 	q.keys[key] = e

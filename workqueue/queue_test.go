@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -197,7 +198,10 @@ func TestAddAfterNothingIsAdd(t *testing.T) {
 		r.run("ns/a")
 		r.AddAfter("ns/a", -time.Second, because("requeue-after"))
 		r.run("ns/a")
+		time.Sleep(time.Second)
 		r.AddAfter("ns/a", 1<<63-1, because("requeue-after"))
+		r.AddAfter("ns/b", time.Second, because("requeue-after"))
+		r.readyAfter("ns/b", time.Second)
 		time.Sleep(1000 * time.Hour)
 		r.is("ns/a", workqueue.Waiting)
 	})
@@ -374,6 +378,10 @@ func TestABackoffCanHaveAFloorAndACeiling(t *testing.T) {
 			fail()
 			r.readyAfter("ns/a", want*time.Second)
 		}
+		r.get("ns/a")
+		r.AddRateLimitedWithin("ns/a", time.Minute, 30*time.Second, because("retry"))
+		r.Done("ns/a")
+		r.readyAfter("ns/a", time.Minute)
 		// The outage is over, and the key fails for a reason of its own.
 		r.fail("ns/a")
 		r.readyAfter("ns/a", 32*time.Second)
@@ -787,7 +795,9 @@ func TestAQueueGivesBackMemory(t *testing.T) {
 		}
 		q.Done(k)
 	}
-	if left := heap() - before; left > full/20 {
+	left := heap() - before
+	runtime.KeepAlive(q)
+	if left > full/20 {
 		t.Errorf("%d of %d bytes are kept when every key is idle", left, full)
 	}
 }
