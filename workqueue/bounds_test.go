@@ -54,12 +54,13 @@ func TestTheAlarmTakesABatchAtATime(t *testing.T) {
 		for i := range 3 * ringBatch {
 			q.AddAfter(i, time.Second, Cause{})
 		}
-		q.alarm.timer.Stop()
+		q.alarm.off()
 		time.Sleep(2 * time.Second)
 		q.mu.Lock()
 		q.promoteLocked()
 		first := q.ready.len()
 		q.mu.Unlock()
+		time.Sleep(time.Second) // the alarm takes the rest
 		synctest.Wait()
 		if all := q.Len(); first != ringBatch || all != 3*ringBatch {
 			t.Errorf("%d keys at first and %d at last, want %d and %d", first, all, ringBatch, 3*ringBatch)
