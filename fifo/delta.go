@@ -59,7 +59,7 @@ type Delta struct {
 	// its name. Object is then an older state, or nil.
 	FinalStateUnknown bool
 
-	// Initial marks what came with the first list, before it was committed.
+	// Initial marks an Added or Updated that came with the first list. An end is never initial: it is news.
 	Initial bool
 
 	// Merged is how many further changes this delta stands for: later ones that it replaced or took up.

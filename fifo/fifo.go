@@ -67,6 +67,7 @@ type FIFO struct {
 
 	// received is the last resourceVersion that the stream has reached: of an event, a bookmark, a committed list.
 	received string
+	told     string // what the entry that was popped last says
 	sequence uint64 // of the last entry that was queued
 
 	initial  bool          // the first list has not been committed
@@ -160,14 +161,18 @@ func (f *FIFO) pushLocked(key types.NamespacedName) *entry {
 	return e
 }
 
-// reachLocked notes how far the stream has come. Nothing is published here: the consumer learns it with the entry that
-// it pops last. If none waits, a bookmark is queued to tell it.
+// reachLocked notes how far the stream has come. The consumer learns it with the entry that it pops last; if none waits
+// and it does not know yet, a bookmark is queued to tell it.
 func (f *FIFO) reachLocked(resourceVersion string) {
 	if resourceVersion != "" {
 		f.received = resourceVersion
 	}
-	if f.head == nil {
-		e := f.pushLocked(types.NamespacedName{})
-		e.Deltas = append(e.Deltas, Delta{Type: Bookmark, Received: time.Now()})
+	if f.head == nil && f.received != f.told {
+		f.markLocked()
 	}
+}
+
+func (f *FIFO) markLocked() {
+	e := f.pushLocked(types.NamespacedName{})
+	e.Deltas = append(e.Deltas, Delta{Type: Bookmark, Received: time.Now()})
 }

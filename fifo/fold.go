@@ -55,7 +55,7 @@ func last(deltas []Delta) (s state, ok bool) {
 // news is one change that comes in.
 type news struct {
 	object   *wire.Object // nil when nobody saw the change happen
-	initial  bool
+	initial  bool         // it came with the first list
 	received time.Time
 }
 
@@ -63,7 +63,7 @@ type news struct {
 func upsert(deltas []Delta, was state, n news) []Delta {
 	d := Delta{Object: n.object, UID: n.object.UID(), Initial: n.initial, Received: n.received}
 	if was.exists && was.uid != d.UID {
-		deltas, was = remove(deltas, was, news{initial: n.initial, received: n.received}), state{}
+		deltas, was = remove(deltas, was, news{received: n.received}), state{}
 	}
 	if !was.exists {
 		d.Type = Added
@@ -80,7 +80,7 @@ func update(deltas []Delta, d Delta) []Delta {
 	}
 	switch end := &deltas[len(deltas)-1]; end.Type {
 	case Updated:
-		d.Merged, d.Received, d.Initial = end.Merged+1, end.Received, end.Initial
+		d.Merged, d.Received, d.Initial = end.Merged+1, end.Received, end.Initial && d.Initial
 		*end = d
 		return deltas
 	case Sync:
@@ -93,7 +93,7 @@ func update(deltas []Delta, d Delta) []Delta {
 
 // remove folds in that the object is gone. was is the state after deltas; the object must exist in it.
 func remove(deltas []Delta, was state, n news) []Delta {
-	d := Delta{Type: Deleted, Object: n.object, UID: was.uid, Initial: n.initial, Received: n.received}
+	d := Delta{Type: Deleted, Object: n.object, UID: was.uid, Received: n.received}
 	if n.object == nil || n.object.UID() != was.uid {
 		d.FinalStateUnknown = true // it is another life's end that was seen, or none
 		d.Object = newest(deltas)

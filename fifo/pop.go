@@ -65,8 +65,7 @@ func (f *FIFO) shiftLocked() *entry {
 	} else {
 		e.ResourceVersion = f.head.before
 	}
-	e.next = nil
-	f.working = e
+	e.next, f.told, f.working = nil, e.ResourceVersion, e
 	f.forgetLocked(e.Key)
 	return e
 }

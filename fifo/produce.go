@@ -84,7 +84,6 @@ func (f *FIFO) Delete(o *wire.Object) error {
 	if f.closed {
 		return ErrClosed
 	}
-	delete(f.seen, o.Key())
 	f.removeLocked(o.Key(), kept)
 	f.reachByLocked(o)
 	return nil
@@ -118,5 +117,5 @@ func (f *FIFO) reachByLocked(o *wire.Object) {
 }
 
 func (f *FIFO) newsLocked(o *wire.Object) news {
-	return news{object: o, initial: f.initial, received: time.Now()}
+	return news{object: o, initial: f.initial && f.seen != nil, received: time.Now()}
 }

@@ -37,8 +37,17 @@ func (f *FIFO) Commit(resourceVersion string) {
 	f.seen = nil
 	f.reachLocked(resourceVersion)
 	if f.initial {
-		f.initial, f.lastSeen = false, f.sequence
+		f.endInitialLocked()
 	}
+}
+
+// endInitialLocked notes what has to be processed for the first list to be done: all that is queued now, which is its
+// end at least.
+func (f *FIFO) endInitialLocked() {
+	if f.head == nil {
+		f.markLocked()
+	}
+	f.initial, f.lastSeen = false, f.sequence
 }
 
 // vanishedLocked is every key that exists on the way or at the consumer, and that the list has not shown.
