@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -32,7 +33,7 @@ import (
 // process's start: a bubble begins in the year 2000, and the handler's first
 // call would sleep until today.
 func TestMain(m *testing.M) {
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // It is exported to be.
 	os.Exit(m.Run())
 }
 
@@ -55,9 +56,11 @@ type story struct {
 	urls   []url.Values
 	accept []string
 	paths  []string
+	dials  int
 
 	dialed chan net.Conn
 	closed chan struct{}
+	once   sync.Once
 }
 
 // tell runs a story. Random numbers are all zero, so pauses have their lower
@@ -73,6 +76,7 @@ func tell(t *testing.T, cfg Config, script []answer, story func(*story)) {
 }
 
 func begin(t *testing.T, cfg Config, script []answer) *story {
+	t.Helper()
 	s := &story{
 		t: t, began: time.Now(), script: script, refuse: map[string]bool{},
 		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
@@ -107,22 +111,20 @@ func (s *story) end() {
 	if got := s.r.State(); got != Stopped {
 		s.t.Errorf("after Run the state is %v", got)
 	}
-	close(s.closed)
 }
 
-// after lets time pass and compares the whole log.
+// after lets time pass and compares the log since the last look.
 func (s *story) after(d time.Duration, want string) {
 	s.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	got := strings.Join(s.lines, "\n")
-	want = unindent(want)
-	if diff := cmp.Diff(want, got); diff != "" {
+	s.mu.Unlock()
+	if diff := cmp.Diff(unindent(want), got); diff != "" {
 		s.t.Errorf("the log after %v (-want +got):\n%s", time.Since(s.began), diff)
 	}
-	s.lines = nil
+	s.forget()
 }
 
 func unindent(text string) string {
@@ -135,35 +137,28 @@ func unindent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (s *story) log(format string, args ...any) {
+func (s *story) logf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(s.began), strings.TrimSpace(fmt.Sprintf(format, args...))))
+	s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(s.began), strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")))
 }
 
 // trace logs what the sink is not told. Hooks that a test has set stay.
 func (s *story) trace(t *Trace) {
-	t.Failed = func(f Failure) { s.log("failed %d, wait %v", f.Failures, f.Wait) }
+	t.Failed = func(f Failure) { s.logf("failed %d, wait %v", f.Failures, f.Wait) }
 	t.Listed = func(l List) {
 		if l.Cause != CauseStart {
-			s.log("relisted: %s", l.Cause)
+			s.logf("relisted: %s", l.Cause)
 		}
 	}
-	t.Refused = func(r Refusal) { s.log("refused %s%s", r.Event, name(r.Key.Name)) }
+	t.Refused = func(r Refusal) { s.logf("refused %s %s", r.Event, r.Key.Name) }
 	if t.Moved == nil {
 		t.Moved = func(_, to State) {
 			if to == Suspended {
-				s.log("suspended")
+				s.logf("suspended")
 			}
 		}
 	}
-}
-
-func name(n string) string {
-	if n == "" {
-		return ""
-	}
-	return " " + n
 }
 
 // client is what main makes of a kubeconfig.
@@ -190,9 +185,10 @@ func (s *story) client() *rest.RESTClient {
 func (s *story) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
 	down := s.down
+	s.dials++
 	s.mu.Unlock()
 	if down {
-		s.log("connection refused")
+		s.logf("connection refused")
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	near, far := net.Pipe()
@@ -202,6 +198,13 @@ func (s *story) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// pass lets time pass that the test has nothing to say about.
+func (s *story) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+	s.forget()
 }
 
 // forget empties the log.
@@ -232,13 +235,16 @@ func (s *story) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (s *story) Close() error   { return nil }
+func (s *story) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
 func (s *story) Addr() net.Addr { return &net.UnixAddr{Name: "api"} }
 
 // ServeHTTP gives the next answer of the script; when there is none, silence.
 func (s *story) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	s.log("%s", describe(q))
+	s.logf("%s", describe(q))
 	s.mu.Lock()
 	s.urls, s.accept, s.paths = append(s.urls, q), append(s.accept, r.Header.Get("Accept")), append(s.paths, r.URL.Path)
 	next := answer{open}
@@ -381,15 +387,17 @@ func (zero) Uint64() uint64 { return 0 }
 
 // The story is the sink.
 
-func (s *story) Begin()                      { s.log("begin") }
-func (s *story) Commit(rv string)            { s.log("commit %s", rv) }
-func (s *story) Abort()                      { s.log("abort") }
-func (s *story) Bookmark(rv string)          { s.log("bookmark %s", rv) }
-func (s *story) Resync()                     { s.log("resync") }
+func (s *story) Begin()                      { s.logf("begin") }
+func (s *story) Commit(rv string)            { s.logf("commit %s", rv) }
+func (s *story) Abort()                      { s.logf("abort") }
+func (s *story) Bookmark(rv string)          { s.logf("bookmark %s", rv) }
+func (s *story) Resync()                     { s.logf("resync") }
 func (s *story) Item(o *wire.Object) error   { return s.take("item", o) }
 func (s *story) Add(o *wire.Object) error    { return s.take("add", o) }
 func (s *story) Update(o *wire.Object) error { return s.take("update", o) }
 func (s *story) Delete(o *wire.Object) error { return s.take("delete", o) }
+
+func (s *story) Keep(key types.NamespacedName) { s.logf("keep %s", key.Name) }
 
 var errRefused = errors.New("the sink does not want it")
 
@@ -400,6 +408,6 @@ func (s *story) take(what string, o *wire.Object) error {
 	if refused {
 		return errRefused
 	}
-	s.log("%s %s@%s", what, o.Key().Name, o.ResourceVersion())
+	s.logf("%s %s@%s", what, o.Key().Name, o.ResourceVersion())
 	return nil
 }

@@ -17,7 +17,7 @@ type Config struct {
 	// deleted, so act on an absence only after a GET by name.
 	LabelSelector, FieldSelector string
 	// Format is what is asked for with Accept. Default wire.JSON, which every
-	// resource has; built-in ones also have wire.Protobuf.
+	// resource has.
 	Format wire.Format
 
 	// PageSize is the number of objects asked for with one request of a paged

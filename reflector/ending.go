@@ -65,8 +65,8 @@ func classify(err error) ending {
 	case isTooLarge(err):
 		return tooLarge
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
 		return unreachable
 	}
 	return classifyCode(codeOf(status.Status()))
@@ -114,8 +114,8 @@ func isTooLarge(err error) bool {
 	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return true
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsTimeout(err) {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsTimeout(err) {
 		return false
 	}
 	if details := status.Status().Details; details != nil {
@@ -136,8 +136,8 @@ const longestRetryAfter = 5 * time.Minute
 // The client puts the Retry-After header into the details of its error; an
 // ERROR event brings them itself.
 func retryAfter(err error) time.Duration {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || status.Status().Details == nil {
 		return 0
 	}
 	asked := time.Duration(status.Status().Details.RetryAfterSeconds) * time.Second

@@ -32,7 +32,7 @@ func (r *Reflector) list(ctx context.Context, p position) outcome {
 		// A continuation names its own resourceVersion; to name one beside it
 		// is an error.
 		opts = r.options()
-		opts.Limit, opts.Continue = r.cfg.PageSize, meta.Continue
+		opts.Limit, opts.Continue = max(r.cfg.PageSize, 0), meta.Continue
 	}
 }
 
@@ -106,7 +106,11 @@ func (l *listing) item(o *wire.Object, err error) error {
 
 func (l *listing) unreadable(err error) {
 	l.gap = true
-	l.r.refuse(unreadable(err))
+	refusal := unreadable(err)
+	l.r.refuse(refusal)
+	if keeper, ok := l.r.sink.(Keeper); ok && refusal.Key.Name != "" {
+		keeper.Keep(refusal.Key)
+	}
 }
 
 func (l *listing) commit(resourceVersion string, done List) {
@@ -131,8 +135,7 @@ func (s *stream) drain() {
 // unreadable is the refusal of what could not even be read.
 func unreadable(err error) Refusal {
 	refusal := Refusal{Err: err}
-	var bad *wire.ScanError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*wire.ScanError](err); ok {
 		refusal.Key, refusal.ResourceVersion = bad.Key, bad.ResourceVersion
 	}
 	return refusal

@@ -1,6 +1,10 @@
 package reflector
 
-import "millrace/wire"
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/wire"
+)
 
 // A Sink is told what the server says. All methods but Resync are called by the
 // goroutine of Run, one after the other; Resync is called by a goroutine of its
@@ -42,4 +46,12 @@ type Sink interface {
 	// Resync asks for a replay of what is known. It repairs no missed event:
 	// it lets handlers and reconcilers look again at what the cache holds.
 	Resync()
+}
+
+// A Keeper is a Sink that can be told of an item of a list that could not be
+// read, by its key. The object is there all the same, so Commit must not take
+// it for deleted. To a Sink that is none, it looks deleted until it can be read.
+type Keeper interface {
+	// Keep is called between Begin and Commit.
+	Keep(key types.NamespacedName)
 }

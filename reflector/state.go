@@ -25,10 +25,23 @@ const (
 	Suspended
 )
 
-var stateNames = [...]string{"stopped", "watch-listing", "listing", "watching", "backing-off", "suspended"}
-
 // String gives the state's name as logs, traces and debug pages show it.
-func (s State) String() string { return stateNames[s] }
+func (s State) String() string {
+	switch s {
+	case WatchListing:
+		return "watch-listing"
+	case Listing:
+		return "listing"
+	case Watching:
+		return "watching"
+	case BackingOff:
+		return "backing-off"
+	case Suspended:
+		return "suspended"
+	default:
+		return "stopped"
+	}
+}
 
 // RelistCause says why a list was made.
 type RelistCause string
@@ -42,8 +55,8 @@ const (
 	// CauseRewound: the server's resourceVersions went back, or ours is ahead
 	// of it, as after the restore of a backup.
 	CauseRewound RelistCause = "rewound"
-	// CauseSilent: a new watch said nothing at all for the silence timeout,
-	// though this server is known to send bookmarks.
+	// CauseSilent: a watch was accepted and said nothing until it was cut,
+	// though this server is known to send bookmarks; or several did.
 	CauseSilent RelistCause = "silent"
 	// CauseGap: an object could not be read, or the sink refused it.
 	CauseGap RelistCause = "gap"
@@ -61,6 +74,13 @@ const (
 	// decode fails every watch that passes over it, and no list. With the
 	// delays between them, five take about half a minute.
 	stuckAfter = 5
+
+	// muteAfter watches in a row that were accepted and said nothing until they
+	// were cut, the next thing to try is a list, at a server that was never
+	// seen to send bookmarks; one is enough where it was. A watch from a
+	// resourceVersion of the server's future, as after a restore, is accepted
+	// and stays mute until its numbers have caught up.
+	muteAfter = 3
 
 	// reprobeAfter is how long a server that could not serve a watch-list is
 	// asked for pages instead. A server gains the feature by an upgrade, which
@@ -89,7 +109,9 @@ type position struct {
 	// cause is why the next list is made.
 	cause RelistCause
 
-	// pagesUntil is until when watch-lists are not tried.
+	// pagesOnly: watch-lists are never tried; pagesUntil is until when they
+	// are not, because one has failed.
+	pagesOnly  bool
 	pagesUntil time.Time
 	// bookmarked: this server has been seen to send bookmarks.
 	bookmarked bool
@@ -101,8 +123,9 @@ type position struct {
 	// failures counts failed exchanges since the last sign of health; it
 	// decides the next delay.
 	failures int
-	// stuck counts watches from this rv that opened and failed.
-	stuck int
+	// stuck counts watches from this rv that opened and failed, mute those that
+	// opened and said nothing.
+	stuck, mute int
 	// retryAfter is what the server asked us to wait.
 	retryAfter time.Duration
 	// err is what is wrong, nil when nothing is; failedIn is where it happened.
@@ -148,20 +171,13 @@ type outcome struct {
 // state older than one this program has already acted on (issue 59848 of
 // kubernetes).
 func start(pagesOnly bool) position {
-	p := position{cause: CauseStart}
-	if pagesOnly {
-		p.pagesUntil = forever
-	}
-	p.state = p.lister(time.Time{})
-	return p
+	p := position{cause: CauseStart, pagesOnly: pagesOnly}
+	return p.to(p.lister(time.Time{}))
 }
-
-// forever is later than any time that a position is asked about.
-var forever = time.Unix(1<<40, 0)
 
 // lister is the way of listing that the server is believed to have.
 func (p position) lister(now time.Time) State {
-	if now.Before(p.pagesUntil) {
+	if p.pagesOnly || now.Before(p.pagesUntil) {
 		return Listing
 	}
 	return WatchListing
@@ -197,27 +213,27 @@ func (p position) afterWatchList(o outcome) position {
 		if o.opened {
 			p = p.pagesInstead(o.now)
 		}
+		return p.afterFailedList(o)
+	default:
+		return p.afterFailedList(o)
 	}
-	return p.afterFailedList(o)
 }
 
 // afterFailedList is what both ways of listing do about the same troubles.
 func (p position) afterFailedList(o outcome) position {
 	lister := p.lister(o.now)
-	switch o.end {
-	case stopped:
+	switch {
+	case o.end == stopped:
 		return p
-	case expired, tooLarge:
-		if p.floor != "" {
-			// Whoever has no state at or after the floor has a newest state
-			// still.
-			p.floor = ""
-			return p.to(lister)
-		}
-	case missing:
+	case o.end == missing:
 		return p.suspend(o)
+	case p.floor != "" && (o.end == expired || o.end == tooLarge):
+		// Whoever has no state at or after the floor has a newest state still.
+		p.floor = ""
+		return p.to(lister)
+	default:
+		return p.backOff(lister, o)
 	}
-	return p.backOff(lister, o)
 }
 
 // afterWatch takes in how a watch ended.
@@ -226,6 +242,9 @@ func (p position) afterWatch(o outcome) position {
 	p.gap = p.gap || o.gap
 	p.bookmarked = p.bookmarked || o.bookmarked
 	p.fresh = p.fresh && !o.healthy
+	if o.heard {
+		p.mute = 0
+	}
 	if o.healthy || o.progress {
 		p.failures, p.stuck = 0, 0
 	}
@@ -235,12 +254,7 @@ func (p position) afterWatch(o outcome) position {
 	case closed, unreachable:
 		return p.afterCut(o)
 	case silent:
-		if o.opened && !o.heard && p.bookmarked {
-			// After a restore, a watch from our future is accepted and stays
-			// mute until the server's numbers have caught up.
-			return p.relist(CauseSilent, p.rv, o)
-		}
-		return p.afterCut(o)
+		return p.afterSilence(o)
 	case expired:
 		return p.afterExpiry(o)
 	case tooLarge, rewound:
@@ -252,8 +266,9 @@ func (p position) afterWatch(o outcome) position {
 		return p.relist(CauseRejected, p.rv, o)
 	case malformed, unavailable:
 		return p.afterFault(o)
+	default:
+		return p.backOff(Watching, o)
 	}
-	return p.backOff(Watching, o)
 }
 
 // afterCut goes on from the last resourceVersion; at once if the watch had
@@ -267,6 +282,19 @@ func (p position) afterCut(o outcome) position {
 		return p.to(Watching)
 	}
 	return p.backOff(Watching, o)
+}
+
+// afterSilence tells a watch whose peer has vanished from one that will never
+// say anything.
+func (p position) afterSilence(o outcome) position {
+	if !o.opened || o.heard {
+		return p.afterCut(o)
+	}
+	p.mute++
+	if p.bookmarked || p.mute >= muteAfter {
+		return p.relist(CauseSilent, p.rv, o)
+	}
+	return p.afterCut(o)
 }
 
 // afterExpiry lists again. If the list's own resourceVersion was forgotten
@@ -314,7 +342,7 @@ func (p position) committed(o outcome) position {
 // list. One event is no proof of health here: a server that gives one and then
 // fails would be listed as fast as it can answer.
 func (p position) relist(cause RelistCause, floor string, o outcome) position {
-	p.cause, p.floor, p.stuck = cause, floor, 0
+	p.cause, p.floor, p.stuck, p.mute = cause, floor, 0, 0
 	if !p.fresh && p.failures == 0 {
 		p.err = o.err
 		return p.to(p.lister(o.now))
@@ -337,10 +365,9 @@ func (p position) pause(in, resume State, o outcome) position {
 	return p.to(in)
 }
 
+// pagesInstead leaves watch-lists alone for a while.
 func (p position) pagesInstead(now time.Time) position {
-	if until := now.Add(reprobeAfter); until.After(p.pagesUntil) {
-		p.pagesUntil = until
-	}
+	p.pagesUntil = now.Add(reprobeAfter)
 	return p
 }
 

@@ -63,6 +63,8 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Watching, silent, "opened healthy", "watching"},
 		{Watching, silent, "opened healthy bookmarked heard", "watching"},
 		{Watching, silent, "opened healthy bookmarked", "watch-listing: silent"},
+		{Watching, silent, "opened healthy mute", "watch-listing: silent"},
+		{Watching, silent, "opened healthy mute heard", "watching"},
 		{Watching, silent, "bookmarked", "backing-off, then watching"},
 		{Watching, malformed, "opened", "backing-off, then watching"},
 		{Watching, malformed, "opened stuck", "watch-listing: stuck"},
@@ -142,6 +144,8 @@ func arrange(in State, end ending, how string, now time.Time) (position, outcome
 			p.fresh = true
 		case "failures":
 			p.failures = 1
+		case "mute":
+			p.mute = muteAfter - 1
 		case "bookmarked":
 			p.bookmarked = true
 		case "stuck":
@@ -160,8 +164,9 @@ func move(p position, o outcome) position {
 		return p.afterWatchList(o)
 	case Listing:
 		return p.afterList(o)
+	default:
+		return p.afterWatch(o)
 	}
-	return p.afterWatch(o)
 }
 
 func describePosition(p position) string {

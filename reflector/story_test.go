@@ -157,8 +157,7 @@ func TestWithoutWatchListsPagesAreRemembered(t *testing.T) {
 			1m0s relisted: expired
 			1m0s WATCH rv=21
 		`)
-		time.Sleep(29*time.Minute + 30*time.Second)
-		s.forget()
+		s.pass(29*time.Minute + 30*time.Second)
 		s.after(30*time.Second, `
 			31m0s bookmark 40
 			31m0s WATCHLIST rv=40
@@ -225,8 +224,7 @@ func TestInitialEventsWithoutBookmarkFallBack(t *testing.T) {
 			busy = append(busy, event("MODIFIED", pod("a", "6")), pause(7*time.Second))
 		}
 		tell(t, Config{}, []answer{busy, {list("10", "", pod("a", "6"))}}, func(s *story) {
-			time.Sleep(118 * time.Second)
-			s.forget()
+			s.pass(118 * time.Second)
 			s.after(3*time.Second, `
 				1m59s item a@6
 				2m0s abort
@@ -853,6 +851,38 @@ func TestUnreadableEventIsFollowedByAList(t *testing.T) {
 	})
 }
 
+// An item that could not be read is there all the same. Where its key is known,
+// the sink is told.
+func TestUnreadableItemIsNotGone(t *testing.T) {
+	bad := `{"metadata":{"name":"bad","namespace":"default","resourceVersion":"6","labels":[]}}`
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), event("ADDED", bad), endOfInitial("9"), quiet(1, "10"), event("ERROR", expiredStatus)},
+		{fail(422, noWatchList)},
+		{list("20", "", pod("a", "5"), bad, `{"metadata":7}`, pod("c", "11"))},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s refused bad
+			0s keep bad
+			0s commit 9
+			1m0s bookmark 10
+			1m0s WATCHLIST rv=10
+			1m0s LIST rv=10
+			1m0s begin
+			1m0s item a@5
+			1m0s refused bad
+			1m0s keep bad
+			1m0s refused
+			1m0s item c@11
+			1m0s commit 20
+			1m0s relisted: expired
+			1m0s WATCH rv=20
+		`)
+	})
+}
+
 // Resyncs begin when there is something to replay.
 func TestResync(t *testing.T) {
 	tell(t, Config{ResyncPeriod: time.Hour, SilenceTimeout: 10 * time.Hour}, []answer{
@@ -903,8 +933,7 @@ func TestStopsAtOnceInEveryState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tell(t, Config{PagedListOnly: c.pages, ResyncPeriod: time.Hour}, c.script, func(s *story) {
 				s.setDown(c.down)
-				time.Sleep(5 * time.Second)
-				s.forget()
+				s.pass(5 * time.Second)
 				if got := s.r.State(); got != c.state {
 					s.t.Errorf("state is %v, want %v", got, c.state)
 				}

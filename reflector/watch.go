@@ -70,12 +70,12 @@ func (r *Reflector) watchOptions(resourceVersion string) metav1.ListOptions {
 func (l *listing) initialEvents(events *wire.EventReader) (string, error) {
 	for {
 		event, err := events.Next()
-		switch bad := (*wire.ScanError)(nil); {
-		case errors.As(err, &bad):
+		if isUnreadable(err) {
 			l.items++
 			l.unreadable(err)
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return "", err
 		}
 		switch event.Type {
@@ -126,12 +126,12 @@ func (r *Reflector) watch(ctx context.Context, p position) outcome {
 func (r *Reflector) follow(events *wire.EventReader, o *outcome) error {
 	for {
 		event, err := events.Next()
-		switch bad := (*wire.ScanError)(nil); {
-		case errors.As(err, &bad):
+		if isUnreadable(err) {
 			o.heard, o.gap = true, true
 			r.refuse(unreadable(err))
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		o.heard = true
@@ -164,6 +164,7 @@ func (r *Reflector) pass(event wire.Event, o *outcome) {
 		o.gap = !r.give(event, r.sink.Update) || o.gap
 	case wire.Deleted:
 		o.gap = !r.give(event, r.sink.Delete) || o.gap
+	case wire.Error: // was the end of the stream
 	}
 	o.progress = o.progress || event.Object.ResourceVersion() != o.rv
 }
@@ -175,6 +176,12 @@ func (r *Reflector) give(event wire.Event, take func(*wire.Object) error) bool {
 		r.refuse(Refusal{Event: event.Type, Key: event.Object.Key(), ResourceVersion: event.Object.ResourceVersion(), Err: err})
 	}
 	return err == nil
+}
+
+// isUnreadable tells one object that could not be read from a stream that cannot.
+func isUnreadable(err error) bool {
+	_, ok := errors.AsType[*wire.ScanError](err)
+	return ok
 }
 
 // behind says that a resourceVersion is older than one of the same watch,

@@ -1,0 +1,32 @@
+// Package handler turns changes of a cache into keys of a queue, and says with
+// each key why it is there.
+//
+//	indexer(pods) ──Change──▶ handler ──TaskRun's key + cause──▶ workqueue(taskruns)
+//	                             │
+//	                             └ which key, which lane, what reason
+//
+// The key is all that travels: a reconcile reads the objects when it runs, so
+// ten changes before that are one reconcile of the newest state. What is lost
+// on the way is the reason, and the Cause brings that: which resource, what
+// happened to it, from which resourceVersion to which.
+//
+// What it promises:
+//
+//  1. A handler only enqueues. It does not decode, wait or fail, and allocates
+//     nothing. It runs in the goroutine of the indexer's Run and has none of
+//     its own.
+//  2. Objects of the first list and of resyncs go to the low lane: nothing has
+//     happened to them, so they must not stand before those to whom something
+//     has.
+//  3. Enqueue marks as urgent what makes an old failure void: an object that
+//     was created, deleted, marked for deletion, or whose generation moved.
+//     Such a key runs even while it backs off. For a created one the queue is
+//     told to forget the failures of the object that had its name before.
+//  4. EnqueueOwner and EnqueueMapped mark nothing as urgent by themselves. Most
+//     changes of a child are made by its owner's reconcile, and a failing key
+//     whose own writes end its backoff is a hot loop. The wiring names the
+//     news that a reconcile cannot make itself, such as a pod that has ended.
+//  5. EnqueueOwner finds every owner of a kind, not the first one only, by API
+//     group and kind: a TaskRun of another group is none of ours, and one of
+//     another version is. An owner that a child has lost hears of it too.
+package handler

@@ -1,0 +1,88 @@
+package reflector_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+
+	"millrace/reflector"
+	"millrace/wire"
+)
+
+// printer is a sink that prints what it is told, and has heard enough after a
+// deletion.
+type printer struct{ enough context.CancelFunc }
+
+func (p printer) Begin()                    { fmt.Println("a list begins") }
+func (p printer) Item(o *wire.Object) error { return say("  has", o) }
+func (p printer) Commit(rv string)          { fmt.Println("the list is complete as of", rv) }
+func (p printer) Abort()                    { fmt.Println("the list is not complete") }
+
+func (p printer) Add(o *wire.Object) error    { return say("added", o) }
+func (p printer) Update(o *wire.Object) error { return say("changed", o) }
+func (p printer) Delete(o *wire.Object) error {
+	defer p.enough()
+	return say("gone", o)
+}
+func (p printer) Bookmark(rv string) { fmt.Println("nothing else up to", rv) }
+func (p printer) Resync()            {}
+
+func say(what string, o *wire.Object) error {
+	fmt.Println(what, o.Key(), "at", o.ResourceVersion())
+	return nil
+}
+
+// A sink hears of a server's pods, first those that are there, then what
+// happens, over one HTTP request.
+func Example() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `
+{"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"5"}}}
+{"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"test","resourceVersion":"7"}}}
+{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}
+{"type":"MODIFIED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"10"}}}
+{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"15"}}}
+{"type":"DELETED","object":{"metadata":{"namespace":"ci","name":"test","resourceVersion":"16"}}}
+`)
+	}))
+	defer server.Close()
+	client, err := rest.RESTClientFor(&rest.Config{
+		Host: server.URL, APIPath: "/api", QPS: -1, // no rate limit: the reflector paces itself
+		ContentConfig: rest.ContentConfig{
+			GroupVersion:         &schema.GroupVersion{Version: "v1"},
+			NegotiatedSerializer: serializer.NewCodecFactory(scheme()),
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	pods := reflector.New(client, "pods", printer{enough: cancel}, reflector.Config{Namespace: "ci"})
+	fmt.Println("stopped:", pods.Run(ctx))
+	// Output:
+	// a list begins
+	//   has ci/build at 5
+	//   has ci/test at 7
+	// the list is complete as of 9
+	// changed ci/build at 10
+	// nothing else up to 15
+	// gone ci/test at 16
+	// stopped: <nil>
+}
+
+// scheme knows nothing but how a server says that it failed.
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	return s
+}
