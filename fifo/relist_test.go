@@ -44,6 +44,8 @@ func TestAnAbortedListDeletesNothing(t *testing.T) {
 	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", "1"), obj(t, "b", "u2", "2"))
 	r.do("begin =a/u1@7 abort")
 	r.expect("a Updated u1@7 →1")
+	r.do("~a/u1@8") // and the stream goes on
+	r.expect("a Updated u1@8 →8")
 	r.do("begin =b/u2@2 commit@9")
 	r.expect("a Deleted u1 unseen →9")
 }

@@ -41,29 +41,34 @@ func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s of resourceVersion %s, at %q: %w",
+			return fmt.Errorf("wait for %s at resourceVersion %s, now at %q: %w",
 				x.name, resourceVersion, x.ResourceVersion(), context.Cause(ctx))
 		}
 	}
 }
 
-// reached compares, and if it is not enough returns a channel that is closed when it is worth another look.
+// reached compares, and if the copy is not there yet returns a channel that is closed when it is worth another look.
 func (x *Indexer) reached(resourceVersion string) (bool, <-chan struct{}, error) {
+	if ok, err := x.covers(x.ResourceVersion(), resourceVersion); ok || err != nil {
+		return ok, nil, err
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	at := x.version
-	if at == "" {
-		at = "1" // nothing has come: as old as can be
-	}
-	order, err := wire.CompareResourceVersions(at, resourceVersion)
-	if err != nil {
-		return false, nil, fmt.Errorf("wait for %s: %w", x.name, err)
-	}
-	if order >= 0 && x.version != "" {
-		return true, nil, nil
-	}
-	if x.moved == nil {
+	ok, err := x.covers(x.version, resourceVersion) // it may have moved in between
+	if !ok && err == nil && x.moved == nil {
 		x.moved = make(chan struct{})
 	}
-	return false, x.moved, nil
+	return ok, x.moved, err
+}
+
+func (x *Indexer) covers(version, wanted string) (bool, error) {
+	nothing := version == ""
+	if nothing {
+		version = wanted // compared with itself, which only says whether it can be compared
+	}
+	order, err := wire.CompareResourceVersions(version, wanted)
+	if err != nil {
+		return false, fmt.Errorf("wait for %s: %w", x.name, err)
+	}
+	return order >= 0 && !nothing, nil
 }
