@@ -71,7 +71,7 @@ func newModel(t *testing.T) *model {
 }
 
 // next is when the key should run, from the wishes since its last run.
-func (k *modelKey) next() (at time.Duration, any bool) {
+func (k *modelKey) next() (at time.Duration, asked bool) {
 	switch {
 	case k.urgent:
 		return 0, true
@@ -89,7 +89,7 @@ func (k *modelKey) next() (at time.Duration, any bool) {
 func (k *modelKey) atOnce() bool { return k.urgent || k.plain && len(k.backoffs) == 0 }
 
 func (k *modelKey) state() workqueue.State {
-	_, any := k.next()
+	_, asked := k.next()
 	switch {
 	case k.held && k.atOnce():
 		return workqueue.Dirty
@@ -97,7 +97,7 @@ func (k *modelKey) state() workqueue.State {
 		return workqueue.Processing
 	case k.ready:
 		return workqueue.Ready
-	case !any:
+	case !asked:
 		return workqueue.Idle
 	case len(k.backoffs) > 0:
 		return workqueue.BackingOff
@@ -143,7 +143,7 @@ func (m *model) settle() {
 		first, at := "", time.Duration(0)
 		for _, name := range modelNames {
 			k := m.keys[name]
-			if due, any := k.next(); any && !k.held && !k.ready && due <= m.now && (first == "" || due < at) {
+			if due, asked := k.next(); asked && !k.held && !k.ready && due <= m.now && (first == "" || due < at) {
 				first, at = name, due
 			}
 		}

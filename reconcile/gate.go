@@ -1,0 +1,207 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Cache is a local copy of a resource; an *indexer.Indexer is one. WaitFor
+// returns nil when all that the server had told up to resourceVersion can be
+// read in it, and an error when ctx ends first or the two cannot be compared.
+// The gate tells caches apart with ==, so it should be a pointer.
+type Cache interface {
+	WaitFor(ctx context.Context, resourceVersion string) error
+}
+
+// maxStaleWaits is after how many waits in vain a write is no longer waited for
+// but asked about: a server restored from a backup counts from an older
+// resourceVersion, and the cache may need days to come to the one waited for.
+const maxStaleWaits = 3
+
+// Gate keeps a key from being reconciled on caches that have not seen yet what
+// its last reconcile wrote (read your own writes: KEP-5647). Without it, a
+// worker that is quicker than the watch makes the same child twice.
+//
+// A reconcile says Wrote after each write whose answer it has, and Doubt after
+// one whose answer was lost. The pool calls Wait before each reconcile. A
+// reconcile that finds its key InDoubt must read from the server what it would
+// have read from the caches, and then says Clear.
+//
+// All methods may be called from anywhere. What is known about a key is kept
+// until a Wait has seen it through, or Drop.
+type Gate struct {
+	mu   sync.Mutex
+	keys map[types.NamespacedName]*account
+}
+
+// account is what one key has to wait for. There is none for a key that has
+// nothing to wait for and is not in doubt.
+type account struct {
+	writes []write // one for each cache, the latest
+	stale  int     // waits in vain, since the last one that was not
+	doubt  bool
+}
+
+type write struct {
+	cache           Cache
+	resourceVersion string
+}
+
+// NewGate makes a gate that is open for every key.
+func NewGate() *Gate {
+	return &Gate{keys: map[types.NamespacedName]*account{}}
+}
+
+// Wrote says that a write for key was answered with resourceVersion, and that
+// cache is where it will be seen. The empty one, of an answer without an
+// object, is nothing to wait for.
+func (g *Gate) Wrote(key types.NamespacedName, cache Cache, resourceVersion string) {
+	if resourceVersion == "" {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.accountLocked(key)
+	i := slices.IndexFunc(a.writes, func(w write) bool { return w.cache == cache })
+	if i < 0 {
+		a.writes = append(a.writes, write{cache, resourceVersion})
+		return
+	}
+	// Two that cannot be compared: the later call is the later write.
+	if order, err := resourceversion.CompareResourceVersion(resourceVersion, a.writes[i].resourceVersion); err != nil || order > 0 {
+		a.writes[i].resourceVersion = resourceVersion
+	}
+}
+
+// Doubt says that the answer to a write for key was lost: it may be done, and
+// may be seen at any time, or never.
+func (g *Gate) Doubt(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.accountLocked(key).doubt = true
+}
+
+// InDoubt tells whether the caches cannot be trusted about key, even after Wait.
+func (g *Gate) InDoubt(key types.NamespacedName) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.keys[key]
+	return a != nil && a.doubt
+}
+
+// Clear ends the doubt, after the server was asked.
+func (g *Gate) Clear(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a := g.keys[key]; a != nil {
+		a.doubt = false
+		g.closeLocked(key, a)
+	}
+}
+
+// Drop forgets key: its object is gone.
+func (g *Gate) Drop(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.keys, key)
+}
+
+// Wait returns nil when every cache has seen what was last written for key, at
+// once if there is nothing to wait for. It returns a *StaleError when ctx ends
+// first. After three of those in a row, or if a cache says that it will never
+// know, the key is in doubt instead, and need not wait.
+func (g *Gate) Wait(ctx context.Context, key types.NamespacedName) error {
+	for _, w := range g.owed(key) {
+		err := w.cache.WaitFor(ctx, w.resourceVersion)
+		switch {
+		case err == nil:
+			g.paid(key, w)
+		case ctx.Err() == nil:
+			g.giveUp(key, w)
+		default:
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // a cancel says nothing about the cache
+				g.late(key)
+			}
+			return &StaleError{Key: key, ResourceVersion: w.resourceVersion, Err: err}
+		}
+	}
+	return nil
+}
+
+// StaleError is a cache that has not come as far as the key's own last write.
+type StaleError struct {
+	Key             types.NamespacedName
+	ResourceVersion string // of the write
+	Err             error  // of Cache.WaitFor
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("own write at resourceVersion %s is not in the cache: %v", e.ResourceVersion, e.Err)
+}
+
+func (e *StaleError) Unwrap() error { return e.Err }
+
+func (g *Gate) accountLocked(key types.NamespacedName) *account {
+	a := g.keys[key]
+	if a == nil {
+		a = &account{}
+		g.keys[key] = a
+	}
+	return a
+}
+
+// closeLocked ends an account with nothing on it.
+func (g *Gate) closeLocked(key types.NamespacedName, a *account) {
+	if len(a.writes) == 0 && !a.doubt {
+		delete(g.keys, key)
+	}
+}
+
+func (g *Gate) owed(key types.NamespacedName) []write {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.keys[key]
+	if a == nil {
+		return nil
+	}
+	return slices.Clone(a.writes)
+}
+
+// paid takes w off the account, unless a later write has come in its place.
+func (g *Gate) paid(key types.NamespacedName, w write) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.keys[key]
+	if a == nil {
+		return
+	}
+	a.writes = slices.DeleteFunc(a.writes, func(other write) bool { return other == w })
+	a.stale = 0
+	g.closeLocked(key, a)
+}
+
+// giveUp takes w off the account, and leaves a doubt in its place.
+func (g *Gate) giveUp(key types.NamespacedName, w write) {
+	g.Doubt(key)
+	g.paid(key, w)
+}
+
+// late counts a wait in vain.
+func (g *Gate) late(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.keys[key]
+	if a == nil {
+		return
+	}
+	a.stale++
+	if a.stale >= maxStaleWaits {
+		*a = account{doubt: true}
+	}
+}

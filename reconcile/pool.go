@@ -1,0 +1,297 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"millrace/workqueue"
+)
+
+// ErrTimeout is the cause of the ctx of a reconcile that took longer than the
+// pool's Timeout, and is in the error that it then returned.
+var ErrTimeout = errors.New("reconcile timed out")
+
+// errDraining is the cause of the ctx of a reconcile that a shutdown interrupts.
+var errDraining = errors.New("the pool has been told to stop, and its drain timeout is over")
+
+// PoolConfig of a Pool. Its zero value works.
+type PoolConfig struct {
+	// Workers is how many keys are reconciled at once. Default: 8, since a
+	// reconcile spends its time waiting for the API server, not computing.
+	Workers int
+	// Timeout of one reconcile. Default: 1 minute: far more than its few API
+	// calls take, little enough that one which hangs comes back to be tried
+	// again. Negative: none. It ends the Func's ctx; a Func that does not look
+	// at its ctx cannot be stopped.
+	Timeout time.Duration
+	// DrainTimeout is how long reconciles in hand may go on after Run's ctx has
+	// ended; then their ctx ends too. Default: 25 s, what is left of the 30 s
+	// that Kubernetes gives a pod to stop. Negative: none.
+	DrainTimeout time.Duration
+	// Sources that have to be synced before the first reconcile.
+	Sources []Source
+	// Gate that each reconcile has to pass. Default: none.
+	Gate *Gate
+	// GateTimeout bounds the wait at the Gate. Default: 10 s, while a watch
+	// that is well shows a write after some milliseconds.
+	GateTimeout time.Duration
+	// Trouble tells errors of the server's from the key's, and the pause that
+	// the server asks for. Default: ServerTrouble.
+	Trouble func(error) (retryAfter time.Duration, trouble bool)
+	// TroubleCeiling is the longest backoff after the server's errors and after
+	// waits at the Gate in vain. Default: 30 s: who has failed through a long
+	// outage should not sleep for a quarter of an hour after its end.
+	TroubleCeiling time.Duration
+	// Trace gets the pool's news. Default: nobody.
+	Trace Trace
+}
+
+func (c PoolConfig) withDefaults() PoolConfig {
+	if c.Workers <= 0 {
+		c.Workers = 8
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 25 * time.Second
+	}
+	if c.Gate == nil {
+		c.Gate = NewGate()
+	}
+	if c.GateTimeout <= 0 {
+		c.GateTimeout = 10 * time.Second
+	}
+	if c.Trouble == nil {
+		c.Trouble = ServerTrouble
+	}
+	if c.TroubleCeiling <= 0 {
+		c.TroubleCeiling = 30 * time.Second
+	}
+	return c
+}
+
+// Pool is the workers of one queue.
+type Pool struct {
+	name  string
+	queue *workqueue.Queue[types.NamespacedName]
+	fn    Func
+	cfg   PoolConfig
+}
+
+// NewPool makes a pool, and starts nothing. Its name is in logs ("controller")
+// and errors. Nobody else should take keys from the queue.
+func NewPool(name string, q *workqueue.Queue[types.NamespacedName], fn Func, cfg PoolConfig) *Pool {
+	return &Pool{name: name, queue: q, fn: fn, cfg: cfg.withDefaults()}
+}
+
+// Workers is how many keys are reconciled at once.
+func (p *Pool) Workers() int { return p.cfg.Workers }
+
+// Run waits for the sources and then reconciles what comes, until ctx ends or
+// the queue is shut down. Then it takes no more keys, waits for the reconciles
+// in hand, and returns when the last has returned. It shuts the queue down. Call
+// it once.
+//
+// It returns nil when all in hand could end by themselves. It returns an error
+// when ctx ended before the sources were synced (naming the source, and the
+// source's last error), and when the DrainTimeout was not enough.
+func (p *Pool) Run(ctx context.Context) error {
+	defer p.queue.ShutDown()
+	log := klog.FromContext(ctx).WithValues("controller", p.name)
+	ctx = klog.NewContext(ctx, log)
+	for _, s := range p.cfg.Sources {
+		if err := s.wait(ctx); err != nil {
+			return fmt.Errorf("pool %s: %w", p.name, err)
+		}
+	}
+	log.V(1).Info("Workers start", "workers", p.cfg.Workers)
+
+	work, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer interrupt(nil)
+	ended := p.start(ctx, work)
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	p.queue.ShutDown()
+	patience := time.NewTimer(p.cfg.DrainTimeout)
+	defer patience.Stop()
+	select {
+	case <-ended:
+		log.V(1).Info("Workers have stopped")
+		return nil
+	case <-patience.C:
+	}
+	interrupt(errDraining)
+	<-ended
+	return fmt.Errorf("pool %s: reconciles in hand were interrupted %v after the stop", p.name, p.cfg.DrainTimeout)
+}
+
+// start runs the workers: they take keys until taking ends, and reconcile with
+// working. The channel is closed when the last has returned.
+func (p *Pool) start(taking, working context.Context) <-chan struct{} {
+	var workers sync.WaitGroup
+	for range p.cfg.Workers {
+		workers.Go(func() { p.work(taking, working) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(ended)
+	}()
+	return ended
+}
+
+func (p *Pool) work(taking, working context.Context) {
+	for {
+		key, causes, err := p.queue.Get(taking)
+		if err != nil {
+			return
+		}
+		p.serve(taking, working, key, causes)
+	}
+}
+
+// serve takes one key from Get to Done.
+func (p *Pool) serve(taking, working context.Context, key types.NamespacedName, causes []workqueue.Cause) {
+	defer p.queue.Done(key)
+	log := klog.FromContext(working).WithValues("key", key)
+	if !p.pass(taking, log, key) {
+		return
+	}
+	if f := p.cfg.Trace.OnStart; f != nil {
+		f(key)
+	}
+	ctx := klog.NewContext(context.WithValue(working, causesKey{}, causes), log)
+	begun := time.Now()
+	result, err := p.call(ctx, key)
+	done := Reconciled{
+		Key: key, Outcome: outcome(result, err), Result: result, Err: err,
+		Took: time.Since(begun), Causes: causes,
+	}
+	p.settle(done)
+	p.report(log, done)
+	if f := p.cfg.Trace.OnReconcile; f != nil {
+		f(done)
+	}
+}
+
+// pass waits until the caches have seen the key's own writes. If that takes too
+// long, the key backs off, so that it does not keep a worker from others. A stop
+// ends the wait: the reconcile has not begun, and the next process begins it.
+func (p *Pool) pass(taking context.Context, log klog.Logger, key types.NamespacedName) bool {
+	ctx, cancel := context.WithTimeout(taking, p.cfg.GateTimeout)
+	defer cancel()
+	begun := time.Now()
+	err := p.cfg.Gate.Wait(ctx, key)
+	if err == nil {
+		return true
+	}
+	if taking.Err() != nil {
+		return false
+	}
+	p.queue.AddRateLimitedWithin(key, 0, p.cfg.TroubleCeiling, p.cause("stale"))
+	log.Info("Not reconciled, since a cache is behind the key's own writes; will be tried again", "err", err)
+	if f := p.cfg.Trace.OnStaleWait; f != nil {
+		f(key, time.Since(begun), err)
+	}
+	return false
+}
+
+// call runs the Func, makes an error of its panic, and adds to an error why the
+// Func's ctx had ended.
+func (p *Pool) call(ctx context.Context, key types.NamespacedName) (result Result, err error) {
+	if p.cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			caught := &PanicError{Value: v, Stack: debug.Stack()}
+			result, err = Result{}, caught
+			if f := p.cfg.Trace.OnPanic; f != nil {
+				f(key, caught)
+			}
+		}
+	}()
+	result, err = p.fn(ctx, key)
+	if err != nil && ctx.Err() != nil { // "context canceled" alone says nothing
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return result, err
+}
+
+// PanicError is what a panic of a Func becomes: an error of that key, which backs
+// off like any other, while the others are served.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// settle tells the queue what becomes of the key at Done.
+func (p *Pool) settle(done Reconciled) {
+	switch done.Outcome {
+	case Succeeded, FailedForGood:
+		p.queue.Forget(done.Key)
+	case RequeuedAfter:
+		p.queue.Forget(done.Key)
+		p.queue.AddAfter(done.Key, done.Result.RequeueAfter, p.cause("requeue-after"))
+	case Requeued:
+		p.queue.AddRateLimited(done.Key, p.cause("requeue"))
+	case Failed:
+		retryAfter, trouble := p.cfg.Trouble(done.Err)
+		if trouble {
+			p.queue.AddRateLimitedWithin(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
+		} else {
+			p.queue.AddRateLimited(done.Key, p.cause("retry"))
+		}
+	}
+}
+
+func (p *Pool) cause(event string) workqueue.Cause {
+	return workqueue.Cause{Source: p.name, Event: event}
+}
+
+// report logs one line for each attempt, and none at the usual level if all is
+// well. A conflict is well: somebody else was quicker, and his news are coming.
+func (p *Pool) report(log klog.Logger, done Reconciled) {
+	if done.Err == nil && !log.V(4).Enabled() {
+		return
+	}
+	details := []any{"took", done.Took, "causes", lines(done.Causes)}
+	var panicked *PanicError
+	switch {
+	case done.Err == nil:
+		log.V(4).Info("Reconciled", append(details, "outcome", done.Outcome, "result", done.Result)...)
+	case errors.As(done.Err, &panicked):
+		log.Error(done.Err, "Reconcile panicked, will be tried again", append(details, "stack", string(panicked.Stack))...)
+	case done.Outcome == FailedForGood:
+		log.Error(done.Err, "Reconcile failed, will not be tried again", details...)
+	case apierrors.IsConflict(done.Err):
+		log.V(2).Info("Reconcile met a conflict, will be tried again", append(details, "err", done.Err)...)
+	default:
+		log.Error(done.Err, "Reconcile failed, will be tried again", append(details, "failures", p.queue.NumRequeues(done.Key))...)
+	}
+}
+
+// lines writes each cause as people read it; its fields would be half a page.
+func lines(causes []workqueue.Cause) []string {
+	out := make([]string, 0, len(causes))
+	for _, c := range causes {
+		out = append(out, c.String())
+	}
+	return out
+}
