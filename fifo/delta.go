@@ -1,4 +1,3 @@
-// Package fifo stands between the network and the store: what waits, merged by object.
 package fifo
 
 import (

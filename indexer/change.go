@@ -1,4 +1,3 @@
-// Package indexer is the local copy of one resource of the cluster.
 package indexer
 
 import (

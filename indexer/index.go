@@ -14,7 +14,6 @@ import (
 // It answers by what an object has, as of its newest state. That is less than a label query: no operators, no absence.
 type Index[V comparable] struct {
 	x      *Indexer
-	name   string
 	values func(*wire.Object) []V
 	sets   sets[V]
 }
@@ -25,7 +24,7 @@ type Index[V comparable] struct {
 //
 // It may be called at any time, also while x runs. Two indices of one name are a mistake in the program, and panic.
 func AddIndex[V comparable](x *Indexer, name string, values func(*wire.Object) []V) *Index[V] {
-	i := &Index[V]{x: x, name: name, values: values, sets: sets[V]{}}
+	i := &Index[V]{x: x, values: values, sets: sets[V]{}}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.names[name] {
@@ -38,9 +37,6 @@ func AddIndex[V comparable](x *Indexer, name string, values func(*wire.Object) [
 	}
 	return i
 }
-
-// Name is what AddIndex was given.
-func (i *Index[V]) Name() string { return i.name }
 
 // Keys is the keys of all objects with that value, sorted.
 func (i *Index[V]) Keys(v V) []types.NamespacedName {

@@ -1,4 +1,3 @@
-// Package wire is one object as the API server sent it.
 package wire
 
 import (

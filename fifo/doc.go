@@ -1,0 +1,89 @@
+// Package fifo is the DeltaFIFO: it stands between the network and the store,
+// and holds what the store does not know yet, merged by object.
+//
+//	reflector                       fifo                            indexer
+//	Add, Update, Delete ──▶ transform ──▶ ┌─────────────────┐
+//	Begin Item… Commit  ──▶   (once)      │ n/a  Added      │──Pop──▶ Apply
+//	Bookmark, Resync    ──▶               │ n/b  Updated +3 │          │
+//	                                      │ n/c  Deleted    │          │
+//	                          ▲           └─────────────────┘          │
+//	                          └───────────── Known ◀───────────────────┘
+//	                              the one backward glance: key → UID, version
+//
+// A store that is busy must not stop the stream: a server ends watches that are
+// not read. So something has to hold what has come and was not taken in. It
+// could hold every event; this holds one entry for each object, which is
+// bounded by the number of objects however long the store takes.
+//
+// It is also where a list becomes changes. A list says what there is; what is
+// new, what has changed and what is gone shows only against what was there.
+// That is what Known is for.
+//
+// # What waits
+//
+// An entry is a key and at most three deltas: Deleted, then Added, then
+// Updated; or one Sync. Further changes are folded in and counted:
+//
+//	nothing waits, u1 is known    ~u1      Updated u1
+//	Updated u1                    ~u1      Updated u1, merged 1
+//	Updated u1                    -u1      Deleted u1, merged 1
+//	Deleted u1                    +u2      Deleted u1, Added u2
+//	Deleted u1, Added u2          ~u2 ~u2  Deleted u1, Added u2, Updated u2 merged 1
+//	Deleted u1, Added u2          -u2      Deleted u1, merged 2
+//	nothing waits, nothing known  +u1 -u1  Deleted u1, merged 1
+//
+// The last line: nobody has seen u1, and its end is told all the same. Whoever
+// has made u1 and waits to see it would wait for ever.
+//
+// # What it promises
+//
+//  1. Entries come out in the order in which they came in; an object that
+//     changes while it waits keeps its place. What a list has shown to be gone
+//     comes last, in the order of keys. (TestAnObjectKeepsItsPlaceWhenItChanges,
+//     TestARelistFindsWhatIsNewWhatHasChangedAndWhatIsGone)
+//  2. An object that is known as it is, by UID and resourceVersion, makes no
+//     entry: a relist of nothing new is silent.
+//     (TestARelistOfNothingNewSaysNothing)
+//  3. Another UID under a name is an end and a beginning, never an update.
+//     (TestAnotherUIDUnderTheNameIsAnEndAndABeginning)
+//  4. A list that was not committed deletes nothing.
+//     (TestAnAbortedListDeletesNothing)
+//  5. An entry counts as the last known state of its object until process has
+//     returned. (TestAnEntryIsVisibleUntilItIsProcessed,
+//     TestADeletionInProcessIsVisibleToo)
+//  6. Entry.ResourceVersion is the last one that was received before the oldest
+//     entry that still waits. Whoever has taken that entry in has all that the
+//     stream had said up to there; single objects may be newer.
+//     (TestWhateverHappensTheConsumerEndsWithWhatTheServerHas)
+//  7. Synced is closed when the first committed list has been popped and
+//     processed, whatever came of it: errors, panics, deletions meanwhile.
+//     (TestSyncedIsTheFirstListPoppedAndProcessed, and the five behind it)
+//  8. The transform runs once for each state that is news. One object that it
+//     refuses is an error for that object alone; the others flow.
+//     (TestTheTransformRunsOnceForEachStateThatIsNews,
+//     TestAnObjectThatTheTransformRefusesIsReportedAndTheOthersFlow)
+//  9. A resync reminds of what is known and has no news. It repairs nothing.
+//     (TestAResyncRemindsOfWhatIsKnownAndHasNoNews)
+//  10. What waits when it is closed is popped first.
+//     (TestWhatWaitsWhenItIsClosedIsPoppedFirst)
+//
+// It does not promise that every state is seen: states that follow each other
+// faster than the store takes them in are merged. And a published
+// resourceVersion goes on past an object that the transform has refused, since
+// one bad object must not stop read-your-own-writes for all; the error says so.
+//
+// # Goroutines and locks
+//
+// None is started here. The producer is one goroutine (Resync may be called by
+// another), the consumer is one. The lock is not held while the transform or
+// process runs. It is held while Known is asked: locks go downstream, from here
+// to the indexer, and the indexer never calls back.
+//
+// # How client-go does it
+//
+// Its DeltaFIFO keeps every delta of an object and merges two deletions only;
+// its RealFIFO, now the default, keeps every event and merges nothing. A relist
+// there makes an update for every object of the cache. A new UID is an update
+// of the old object (issue 141255 of kubernetes). A transform that fails loses
+// the event of a watch, and the whole of a list.
+package fifo

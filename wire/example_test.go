@@ -1,0 +1,67 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/wire"
+)
+
+// A watch stream, read event by event. Nothing is decoded until somebody wants
+// to know more than the key.
+func Example() {
+	stream := strings.NewReader(`
+{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"web","namespace":"shop","resourceVersion":"41","managedFields":[{"manager":"kubectl"}]},"spec":{"nodeName":"n1"}}}
+{"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"web","labels":"oops"}}}
+{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"57"}}}
+`)
+	var scanner wire.Scanner
+	events := scanner.Events(wire.JSON, stream)
+	for {
+		event, err := events.Next()
+		if err == io.EOF {
+			fmt.Println("the server has closed the watch")
+			return
+		}
+		var bad *wire.ScanError
+		if errors.As(err, &bad) {
+			fmt.Println("bad object:", bad.Key.Name) // the stream goes on
+			continue
+		}
+		fmt.Println(event.Type, event.Object.Key().Name, "at", event.Object.ResourceVersion())
+		if event.Type == wire.Bookmark {
+			continue
+		}
+		kept, err := event.Object.Cut(wire.Path{"metadata", "managedFields"})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Printf("kept: %s\n", kept.Bytes())
+		pod, err := wire.Decode[corev1.Pod](kept)
+		fmt.Println("decoded: it runs on", pod.Spec.NodeName, err)
+	}
+	// Output:
+	// ADDED web at 41
+	// kept: {"kind":"Pod","metadata":{"name":"web","namespace":"shop","resourceVersion":"41"},"spec":{"nodeName":"n1"}}
+	// decoded: it runs on n1 <nil>
+	// bad object: web
+	// BOOKMARK  at 57
+	// the server has closed the watch
+}
+
+// Whether something beside the status has changed, without decoding either
+// state.
+func ExampleChanged() {
+	before, _ := wire.Scan(wire.JSON, []byte(`{"metadata":{"name":"web","resourceVersion":"1"},"spec":{"replicas":2},"status":{"ready":1}}`))
+	after, _ := wire.Scan(wire.JSON, []byte(`{"status":{"ready":2},"spec":{"replicas":2},"metadata":{"name":"web","resourceVersion":"2"}}`))
+	fmt.Println(wire.Changed(before, after))
+	fmt.Println(wire.Changed(before, after, wire.Path{"status"}))
+	// Output:
+	// true
+	// false
+}
