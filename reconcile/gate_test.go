@@ -85,7 +85,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 // Claim 7: the worker that is quicker than the watch.
 func TestAKeyIsNotReconciledBeforeTheCacheHasItsWrites(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(10), reconcile.NewGate()
 		var seen []int
 		fn := func(_ context.Context, k key) (reconcile.Result, error) {
@@ -121,7 +121,7 @@ func TestAKeyIsNotReconciledBeforeTheCacheHasItsWrites(t *testing.T) {
 // Claim 7: a cache that does not come along does not hold the worker for ever,
 // nor the key: after three waits in vain it is to ask the server.
 func TestACacheThatStandsStill(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(10), reconcile.NewGate()
 		gate.Wrote(keyA, pods, "12")
 		var runs, waits notes
@@ -165,7 +165,7 @@ func TestACacheThatStandsStill(t *testing.T) {
 
 // A stop does not wait for a cache.
 func TestAStopEndsTheWaitAtTheGate(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		gate := reconcile.NewGate()
 		gate.Wrote(keyA, newCache(10), "12")
 		fn := func(context.Context, key) (reconcile.Result, error) {
@@ -184,7 +184,7 @@ func TestAStopEndsTheWaitAtTheGate(t *testing.T) {
 }
 
 func TestGateWaitsForTheLatestWriteOfEachCache(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, runs, gate := newCache(1), newCache(1), reconcile.NewGate()
 		gate.Wrote(keyA, pods, "9")
 		gate.Wrote(keyA, runs, "20")
@@ -216,7 +216,7 @@ func TestGateWaitsForTheLatestWriteOfEachCache(t *testing.T) {
 
 // A write that comes while a wait for the one before ends is not taken as seen.
 func TestAWriteDuringAWaitIsNotLost(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(1), reconcile.NewGate()
 		gate.Wrote(keyA, pods, "2")
 		ended := make(chan error)
@@ -236,7 +236,7 @@ func TestAWriteDuringAWaitIsNotLost(t *testing.T) {
 // A server that was restored counts from an older resourceVersion, or one that
 // cannot be compared: only the server can tell.
 func TestWhatACacheWillNeverKnowIsDoubt(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(1), reconcile.NewGate()
 		pods.err = errors.New("not a number")
 		gate.Wrote(keyA, pods, "x")
@@ -251,7 +251,7 @@ func TestWhatACacheWillNeverKnowIsDoubt(t *testing.T) {
 
 // The waits in vain have to be in a row.
 func TestACacheThatComesAlongIsTrustedAgain(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(1), reconcile.NewGate()
 		for i := 2; i < 20; i += 2 {
 			gate.Wrote(keyA, pods, fmt.Sprint(i))

@@ -98,11 +98,6 @@ func (r *rig) wantLog(want ...string) {
 	}
 }
 
-func story(t *testing.T, tell func(t *testing.T)) {
-	t.Helper()
-	synctest.Test(t, tell)
-}
-
 // Claim 3: the table in doc.go is what a pool does. Each row is made by a pool
 // and looked for in the documentation.
 func TestTableOfResultsInTheDocumentation(t *testing.T) {
@@ -128,7 +123,7 @@ func TestTableOfResultsInTheDocumentation(t *testing.T) {
 		{"anything, Terminal(err)", reconcile.Result{Requeue: true}, reconcile.Terminal(errors.New("no"))},
 	}
 	for _, row := range rows {
-		story(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			var runs []time.Time
 			var outcome reconcile.Outcome
 			fn := func(context.Context, key) (reconcile.Result, error) {
@@ -155,12 +150,10 @@ func TestTableOfResultsInTheDocumentation(t *testing.T) {
 			synctest.Wait()
 			again := "with the next news"
 			if len(runs) > 3 {
-				switch runs[3].Sub(runs[2]) {
-				case 5 * time.Minute:
-					again = "after d"
-				case 4 * time.Second:
-					again = "after the backoff"
-				}
+				again = map[time.Duration]string{
+					5 * time.Minute: "after d",
+					4 * time.Second: "after the backoff",
+				}[runs[3].Sub(runs[2])]
 			}
 			forgotten := map[int]string{0: "forgotten", 3: "counted"}[failures]
 			logged := map[int]string{0: "no", 1: "once"}[lines]
@@ -178,7 +171,7 @@ func TestTableOfResultsInTheDocumentation(t *testing.T) {
 // columns splits a line of the table, whose columns are two spaces apart.
 func columns(line string) []string {
 	var out []string
-	for _, cell := range strings.Split(strings.TrimPrefix(line, "//"), "  ") {
+	for cell := range strings.SplitSeq(strings.TrimPrefix(line, "//"), "  ") {
 		if cell = strings.TrimSpace(cell); cell != "" {
 			out = append(out, cell)
 		}
@@ -188,7 +181,7 @@ func columns(line string) []string {
 
 // Claim 1.
 func TestNoReconcileBeforeEverySourceIsSynced(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		pods, runs := make(chan struct{}), make(chan struct{})
 		var reconciled atomic.Int32
 		fn := func(context.Context, key) (reconcile.Result, error) {
@@ -230,7 +223,7 @@ func TestAWaitInVainNamesTheSourceAndItsLastError(t *testing.T) {
 		{func() error { return nil }, "pool test: wait for the first list of pods: context canceled"},
 		{func() error { return forbidden }, "pool test: wait for the first list of pods: context canceled (its last error: pods is forbidden: no RBAC rule)"},
 	} {
-		story(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			fn := func(context.Context, key) (reconcile.Result, error) { panic("reconciled") }
 			r := start(t, fn, reconcile.PoolConfig{Sources: []reconcile.Source{{Name: "pods", Synced: make(chan struct{}), LastError: c.last}}})
 			err := r.end()
@@ -246,7 +239,7 @@ func TestAWaitInVainNamesTheSourceAndItsLastError(t *testing.T) {
 
 // Claim 2.
 func TestWorkersAreAsManyAsWereAskedFor(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var busy, most atomic.Int32
 		fn := func(context.Context, key) (reconcile.Result, error) {
 			most.Store(max(most.Load(), busy.Add(1)))
@@ -274,7 +267,7 @@ func TestWorkersAreAsManyAsWereAskedFor(t *testing.T) {
 
 // Claim 4.
 func TestAPanicIsAnErrorOfThatKey(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var outcomes []string
 		panics := 0
 		fn := func(_ context.Context, k key) (reconcile.Result, error) {
@@ -319,7 +312,7 @@ func TestAPanicIsAnErrorOfThatKey(t *testing.T) {
 
 // A panic with a Terminal error is a panic: whoever threw it did not choose.
 func TestAPanicIsNeverTerminal(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		fn := func(context.Context, key) (reconcile.Result, error) {
 			if runs++; runs == 1 {
@@ -342,7 +335,7 @@ func TestAPanicIsNeverTerminal(t *testing.T) {
 
 // Claim 5.
 func TestAReconcileThatHangsIsTimedOutAndTriedAgain(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var errs []error
 		runs := 0
 		fn := func(ctx context.Context, _ key) (reconcile.Result, error) {
@@ -374,14 +367,14 @@ func TestServerTroubleIsCappedAndItsRetryAfterObeyed(t *testing.T) {
 	busy := apierrors.NewTooManyRequests("later", 7)
 	for name, c := range map[string]struct {
 		err  error
-		want []time.Duration // between runs, in seconds
+		want []int // seconds between runs
 	}{
-		"the server's": {fmt.Errorf("get: %w", unavailable), []time.Duration{1, 2, 4, 8, 16, 30, 30, 30}},
-		"too many":     {busy, []time.Duration{7, 7, 7, 8, 16, 30, 30, 30}},
-		"the key's":    {errors.New("no"), []time.Duration{1, 2, 4, 8, 16, 32, 64, 128}},
+		"the server's": {fmt.Errorf("get: %w", unavailable), []int{1, 2, 4, 8, 16, 30, 30, 30}},
+		"too many":     {busy, []int{7, 7, 7, 8, 16, 30, 30, 30}},
+		"the key's":    {errors.New("no"), []int{1, 2, 4, 8, 16, 32, 64, 128}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			story(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				var runs []time.Time
 				fn := func(context.Context, key) (reconcile.Result, error) {
 					runs = append(runs, time.Now())
@@ -392,8 +385,8 @@ func TestServerTroubleIsCappedAndItsRetryAfterObeyed(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				for i, want := range c.want {
-					if got := runs[i+1].Sub(runs[i]); got != want*time.Second {
-						t.Errorf("pause %d is %v, want %vs", i, got, int(want))
+					if got := runs[i+1].Sub(runs[i]); got != time.Duration(want)*time.Second {
+						t.Errorf("pause %d is %v, want %ds", i, got, want)
 					}
 				}
 				if err := r.end(); err != nil {
@@ -434,7 +427,7 @@ func TestServerTroubleKnowsItsErrors(t *testing.T) {
 
 // Claim 8.
 func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var finished []string
 		fn := func(ctx context.Context, k key) (reconcile.Result, error) {
 			select {
@@ -466,7 +459,7 @@ func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 
 // Claim 8.
 func TestAStopHasAnEnd(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var cause, err error
 		fn := func(ctx context.Context, _ key) (reconcile.Result, error) {
 			<-ctx.Done()
@@ -497,7 +490,7 @@ func TestAStopHasAnEnd(t *testing.T) {
 
 // Claim 8: somebody else may shut the queue down; then it is worked off.
 func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		fn := func(context.Context, key) (reconcile.Result, error) {
 			runs++
@@ -516,7 +509,7 @@ func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
 
 // Claim 9.
 func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		fn := func(context.Context, key) (reconcile.Result, error) {
 			if runs++; runs == 1 {
@@ -540,7 +533,7 @@ func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
 
 // Claim 9: the line has what one needs to know.
 func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		fn := func(context.Context, key) (reconcile.Result, error) {
 			return reconcile.Result{}, errors.New("no")
 		}
@@ -561,7 +554,7 @@ func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
 
 // Claim 10.
 func TestCausesReachTheReconcileAndTheTrace(t *testing.T) {
-	story(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var told, traced []string
 		starts := 0
 		fn := func(ctx context.Context, _ key) (reconcile.Result, error) {

@@ -37,8 +37,7 @@ func BenchmarkAddGetDone(b *testing.B) {
 			}
 			q := workqueue.New(cfg)
 			keys := someKeys(64)
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
+			ctx := b.Context()
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				q.Add(keys[i%len(keys)], change)

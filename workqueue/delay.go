@@ -25,7 +25,7 @@ func (d delayed[K]) Swap(i, j int) {
 
 // Push and Pop are for container/heap.
 func (d *delayed[K]) Push(x any) {
-	e := x.(*entry[K])
+	e := x.(*entry[K]) //nolint:forcetypeassert // It is what add gave to container/heap.
 	e.at = len(*d)
 	*d = append(*d, e)
 }

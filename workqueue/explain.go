@@ -48,10 +48,10 @@ func (q *Queue[K]) Explain(key K) Explanation {
 		Causes:   slices.Clone(e.causes),
 		Running:  slices.Clone(e.handed),
 	}
-	switch e.wish.state {
-	case Waiting, BackingOff:
+	if e.wish.delayed() {
 		x.Due = q.time(e.wish.due)
-	case Ready:
+	}
+	if e.wish.state == Ready {
 		x.ReadySince = q.time(e.since)
 	}
 	if e.held {

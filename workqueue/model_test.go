@@ -54,6 +54,7 @@ func modelLimiter(failures int) time.Duration {
 }
 
 func newModel(t *testing.T) *model {
+	t.Helper()
 	m := &model{t: t, keys: map[string]*modelKey{}}
 	m.q = workqueue.New(workqueue.Config[string]{
 		Limiter:   modelLimiter,
@@ -261,25 +262,25 @@ func (m *model) step(op, arg int, name string) {
 	ignored := m.down && op <= 4
 	switch op {
 	case 0:
-		m.say("Add %s", name)
+		m.sayf("Add %s", name)
 		m.q.Add(name, c)
 		if !ignored {
 			m.ask(name, false).plain = true
 		}
 	case 1:
-		m.say("AddLow %s", name)
+		m.sayf("AddLow %s", name)
 		m.q.AddLow(name, c)
 		if !ignored {
 			m.ask(name, true).plain = true
 		}
 	case 2:
-		m.say("AddUrgent %s", name)
+		m.sayf("AddUrgent %s", name)
 		m.q.AddUrgent(name, c)
 		if !ignored {
 			m.ask(name, false).urgent = true
 		}
 	case 3:
-		m.say("AddAfter %s %v", name, d)
+		m.sayf("AddAfter %s %v", name, d)
 		m.q.AddAfter(name, d, c)
 		if !ignored && d == 0 {
 			m.ask(name, false).plain = true
@@ -288,7 +289,7 @@ func (m *model) step(op, arg int, name string) {
 			k.delays = append(k.delays, m.now+d)
 		}
 	case 4:
-		m.say("AddRateLimited %s", name)
+		m.sayf("AddRateLimited %s", name)
 		m.q.AddRateLimited(name, c)
 		if !ignored {
 			m.ask(name, k.held && k.ranLow)
@@ -298,24 +299,24 @@ func (m *model) step(op, arg int, name string) {
 			k.failures++
 		}
 	case 5:
-		m.say("Forget %s", name)
+		m.sayf("Forget %s", name)
 		m.q.Forget(name)
 		k.failures = 0
 	case 6:
-		m.say("Reset %s", name)
+		m.sayf("Reset %s", name)
 		m.q.Reset(name)
 		m.reset(name)
 	case 7:
 		m.get()
 	case 8:
-		m.say("Done %s", name)
+		m.sayf("Done %s", name)
 		m.q.Done(name)
 		m.done(name)
 	case 9:
-		m.say("sleep %v", d)
+		m.sayf("sleep %v", d)
 		m.sleep(d)
 	case 10:
-		m.say("ShutDown")
+		m.sayf("ShutDown")
 		m.q.ShutDown()
 		m.shutDown()
 	}
@@ -328,7 +329,7 @@ func (m *model) get() {
 		return
 	}
 	name, causes, err := m.q.Get(context.Background())
-	m.say("Get = %s %v", name, causes)
+	m.sayf("Get = %s %v", name, causes)
 	if err != nil {
 		m.fatalf("Get: %v", err)
 	}
@@ -380,7 +381,7 @@ func (m *model) finish() {
 	m.fatalf("the queue does not come to rest: %+v", m.q.Stats())
 }
 
-func (m *model) say(format string, args ...any) {
+func (m *model) sayf(format string, args ...any) {
 	m.log = append(m.log, fmt.Sprintf("%12v  ", m.now)+fmt.Sprintf(format, args...))
 }
 
@@ -403,7 +404,7 @@ func TestQueueAgreesWithTheModel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			m := newModel(t)
-			m.say("seed %d", seed)
+			m.sayf("seed %d", seed)
 			for range steps {
 				op := weights[r.IntN(len(weights))]
 				if r.IntN(2*steps) == 0 {

@@ -396,10 +396,10 @@ func (q *Queue[K]) takeLocked(e *entry[K]) {
 
 func (q *Queue[K]) giveBackLocked(e *entry[K]) {
 	now := q.now()
-	switch delay := e.wish.state == Waiting || e.wish.state == BackingOff; {
-	case delay && q.down:
+	switch {
+	case e.wish.delayed() && q.down:
 		q.dropLocked(e)
-	case delay && e.wish.due <= now:
+	case e.wish.delayed() && e.wish.due <= now:
 		q.moveLocked(e, wish{state: Ready}, e.low, now)
 	}
 	q.unhangLocked(e)

@@ -22,6 +22,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, cfg workqueue.Config[string]) *rig {
+	t.Helper()
 	if cfg.Limiter == nil {
 		cfg.Limiter = workqueue.Exponential(time.Second, 1000*time.Second)
 	}
@@ -74,12 +75,12 @@ func (r *rig) is(key string, want workqueue.State) {
 // then to d, when it must be.
 func (r *rig) readyAfter(key string, d time.Duration) {
 	r.t.Helper()
-	time.Sleep(d - 1)
+	time.Sleep(d - time.Nanosecond)
 	synctest.Wait()
 	if got := r.Explain(key).State; got == workqueue.Ready {
 		r.t.Fatalf("%s is ready before %v", key, d)
 	}
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	r.is(key, workqueue.Ready)
 }
 
@@ -344,9 +345,9 @@ func TestUrgentNewsDuringAFailingRunAreNotPushedBack(t *testing.T) {
 func TestForgetBeginsAgainAtTheFirstDelay(t *testing.T) {
 	story(t, workqueue.Config[string]{}, func(r *rig) {
 		r.Add("ns/a", because("create"))
-		for _, delay := range []time.Duration{1, 2, 4, 8} {
+		for _, seconds := range []int{1, 2, 4, 8} {
 			r.fail("ns/a")
-			r.readyAfter("ns/a", delay*time.Second)
+			r.readyAfter("ns/a", time.Duration(seconds)*time.Second)
 		}
 		r.run("ns/a")
 		r.empty()
@@ -374,9 +375,9 @@ func TestABackoffCanHaveAFloorAndACeiling(t *testing.T) {
 			r.Done("ns/a")
 		}
 		r.Add("ns/a", because("create"))
-		for _, want := range []time.Duration{3, 3, 4, 8, 16, 30, 30, 30} {
+		for _, seconds := range []int{3, 3, 4, 8, 16, 30, 30, 30} {
 			fail()
-			r.readyAfter("ns/a", want*time.Second)
+			r.readyAfter("ns/a", time.Duration(seconds)*time.Second)
 		}
 		r.get("ns/a")
 		r.AddRateLimitedWithin("ns/a", time.Minute, 30*time.Second, because("retry"))
@@ -872,7 +873,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("a key that fails is %+v", x)
 		}
 		r.Done("ns/a")
-		if x := r.Explain("ns/a"); x.State != workqueue.BackingOff || x.Running != nil && len(x.Running) > 0 {
+		if x := r.Explain("ns/a"); x.State != workqueue.BackingOff || len(x.Running) > 0 {
 			t.Errorf("a key that has failed is %+v", x)
 		}
 	})

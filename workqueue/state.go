@@ -34,6 +34,8 @@ type wish struct {
 	urgent bool  // of Ready: a failure does not push it back
 }
 
+func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOff }
+
 // merge is the state machine. It says what a key does next, which was to do
 // have, when somebody asks for ask; held tells whether a worker has the key.
 // The rules, in the order of the cases:

@@ -61,7 +61,7 @@ func TestTableOfStatesInTheDocumentation(t *testing.T) {
 // columns splits a line of the table, whose columns are two spaces apart.
 func columns(line string) []string {
 	var out []string
-	for _, cell := range strings.Split(strings.TrimPrefix(line, "//"), "  ") {
+	for cell := range strings.SplitSeq(strings.TrimPrefix(line, "//"), "  ") {
 		if cell = strings.TrimSpace(cell); cell != "" {
 			out = append(out, cell)
 		}

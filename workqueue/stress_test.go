@@ -171,8 +171,7 @@ func TestQueuesHaveNoGoroutines(t *testing.T) {
 func TestTheLifeOfAKnownKeyDoesNotAllocate(t *testing.T) {
 	q := workqueue.New(workqueue.Config[key]{Namespace: namespace})
 	keys := someKeys(100)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := t.Context()
 	i := 0
 	life := func() {
 		k := keys[i%len(keys)]
