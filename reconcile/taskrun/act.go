@@ -1,0 +1,202 @@
+package taskrun
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// act does what was planned, in that order, and stops at the first thing that
+// fails. again asks for another plan, since the observation has changed.
+func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *observation, p Plan) (again bool, result reconcile.Result, err error) {
+	if len(p.Lookups) > 0 {
+		r.lookUp(ctx, o, p.Lookups)
+		return true, result, nil
+	}
+	for _, action := range p.Actions {
+		again, err := r.do(ctx, key, o, action)
+		switch {
+		case apierrors.IsConflict(err):
+			// The view was stale; the event that says so is on its way, or is here.
+			return false, reconcile.Result{Requeue: true}, nil
+		case apierrors.IsNotFound(err):
+			return false, reconcile.Result{}, nil // the run is gone
+		case err != nil:
+			return false, result, r.failed(key, action, err)
+		case again:
+			return true, result, nil
+		}
+	}
+	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
+}
+
+// failed sorts the errors of a write.
+func (r *Reconciler) failed(key types.NamespacedName, action Action, err error) error {
+	err = fmt.Errorf("%s: %w", verb(action), err)
+	if inDoubt(err) {
+		r.parts.Gate.Doubt(key)
+	}
+	if isAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		return reconcile.Terminal(err)
+	}
+	return err
+}
+
+func verb(action Action) string {
+	switch action.(type) {
+	case PatchMetadata:
+		return "patch metadata of TaskRun"
+	case PatchStatus:
+		return "patch status of TaskRun"
+	case CreatePod:
+		return "create pod"
+	case DeletePod:
+		return "delete pod"
+	case StopPod:
+		return "stop pod"
+	default:
+		return "fall back"
+	}
+}
+
+func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observation, action Action) (again bool, err error) {
+	pod := types.NamespacedName{Namespace: key.Namespace, Name: podName(o.Run)}
+	switch a := action.(type) {
+	case PatchMetadata:
+		return false, r.patchMetadata(ctx, key, o, a)
+	case PatchStatus:
+		return false, r.patchStatus(ctx, key, o, a)
+	case CreatePod:
+		return r.createPod(ctx, key, o, a.Pod)
+	case DeletePod:
+		return false, r.parts.Client.DeletePod(ctx, pod, a.UID)
+	case StopPod:
+		return false, r.parts.Client.StopPod(ctx, pod, a.UID)
+	case FallBack:
+		r.fallBack(ctx, key, o, a)
+		return false, nil
+	default:
+		panic(fmt.Sprintf("action %T", action))
+	}
+}
+
+func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName, o *observation, change PatchMetadata) error {
+	patch, err := metadataPatch(change, o.Run.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	version, err := r.parts.Client.PatchTaskRun(ctx, key, patch)
+	if err != nil {
+		return err
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.TaskRuns, version)
+	o.Run.ResourceVersion = version
+	o.Run.Labels = merged(o.Run.Labels, change.Labels)
+	o.Run.Annotations = merged(o.Run.Annotations, change.Annotations)
+	return nil
+}
+
+func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, o *observation, to PatchStatus) error {
+	patch, err := statusPatch(o.Run.Status, to.Status, o.Run.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	version, err := r.parts.Client.PatchTaskRunStatus(ctx, key, patch)
+	if err != nil {
+		return err
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.TaskRuns, version)
+	before := *o.Run
+	o.Run.ResourceVersion = version
+	o.Run.Status = to.Status
+	r.announce(&before, o.Run)
+	return nil
+}
+
+// createPod makes the pod, or finds that it has been made before. A refusal goes
+// into the observation: what it means for the run is for the plan to say.
+func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o *observation, pod *corev1.Pod) (again bool, err error) {
+	created, err := r.parts.Client.CreatePod(ctx, pod)
+	switch {
+	case err == nil:
+		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, created.ResourceVersion)
+		o.Pod = created
+		return false, nil
+	case apierrors.IsAlreadyExists(err):
+		return true, r.readPod(ctx, key, o)
+	case isAnswer(err):
+		o.Refused = err
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+func (r *Reconciler) fallBack(ctx context.Context, key types.NamespacedName, o *observation, a FallBack) {
+	klog.FromContext(ctx).Info("A pod cannot use the image volume of the entrypoint; new pods get an init container for a while",
+		"because", a.Because, "for", fallbackFor)
+	r.injector.fallBack(time.Now())
+	o.Mode, o.MayFallBack = r.injector.mode(r.config.Mode, time.Now())
+	if r.parts.Trace.FellBack != nil {
+		r.parts.Trace.FellBack(key, a.Because)
+	}
+}
+
+func (r *Reconciler) lookUp(ctx context.Context, o *observation, images []string) {
+	for _, image := range images {
+		found, err := r.parts.Images.Entrypoint(ctx, image)
+		o.Images[image] = imageAnswer{Image: found, Err: err}
+	}
+}
+
+// announce tells people and metrics of a condition that has changed.
+func (r *Reconciler) announce(before, after *crds.TaskRun) {
+	old, had := before.Status.Conditions.Get(crds.ConditionSucceeded)
+	now := after.Succeeded()
+	if r.parts.Recorder != nil && (!had || old != now) {
+		eventType, reason, message := event(had, now)
+		r.parts.Recorder.Event(reference(after), eventType, reason, message)
+	}
+	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
+	if !before.HasStarted() && after.HasStarted() && r.parts.Trace.Started != nil {
+		r.parts.Trace.Started(key)
+	}
+	if !before.IsDone() && after.IsDone() && r.parts.Trace.Done != nil {
+		r.parts.Trace.Done(Done{
+			Key:      key,
+			Task:     refName(after),
+			Status:   now.Status,
+			Reason:   now.Reason,
+			Duration: after.Status.CompletionTime.Sub(after.Status.StartTime.Time),
+		})
+	}
+}
+
+// event has the types and reasons of Tekton's events, which people filter by.
+func event(had bool, condition crds.Condition) (eventType, reason, message string) {
+	switch {
+	case condition.Status == corev1.ConditionTrue:
+		return corev1.EventTypeNormal, "Succeeded", condition.Message
+	case condition.Status == corev1.ConditionFalse:
+		return corev1.EventTypeWarning, "Failed", condition.Message
+	case !had:
+		return corev1.EventTypeNormal, "Started", condition.Message
+	default:
+		return corev1.EventTypeNormal, condition.Reason, condition.Message
+	}
+}
+
+func refName(run *crds.TaskRun) string {
+	if run.Spec.TaskRef == nil {
+		return ""
+	}
+	return run.Spec.TaskRef.Name
+}

@@ -1,0 +1,384 @@
+package taskrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// gate remembers doubt, as *reconcile.Gate does.
+type gate struct {
+	openGate
+	doubt bool
+}
+
+func (g *gate) Doubt(types.NamespacedName)        { g.doubt = true }
+func (g *gate) InDoubt(types.NamespacedName) bool { return g.doubt }
+func (g *gate) Clear(types.NamespacedName)        { g.doubt = false }
+
+// A cluster is a server, a controller that may be killed, and a kubelet whose
+// news a scenario tells.
+type cluster struct {
+	t      *testing.T
+	server *server
+	gate   *gate
+	rec    *Reconciler
+	done   []Done
+}
+
+func newCluster(t *testing.T, run string) *cluster {
+	t.Helper()
+	var taskRun crds.TaskRun
+	if err := yaml.UnmarshalStrict([]byte(run), &taskRun); err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, server: newServer(&taskRun)}
+	c.restart()
+	return c
+}
+
+func (c *cluster) restart() {
+	c.gate = &gate{}
+	c.server.frozen = nil
+	c.rec = New(Config{EntrypointImage: "entry"}, Parts{
+		Caches: c.server.caches(),
+		Client: c.server,
+		Gate:   c.gate,
+		Trace:  Trace{Done: func(d Done) { c.done = append(c.done, d) }},
+	})
+}
+
+func (c *cluster) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: "default", Name: "run"}
+}
+
+// settle reconciles until there is nothing left to do, as a pool would: an error
+// or a requeue brings the key back. crash, if not nil, is called after each error.
+func (c *cluster) settle(crash func()) {
+	for range 50 {
+		before := len(c.server.calls)
+		result, err := c.rec.Reconcile(context.Background(), c.key())
+		c.server.frozen = nil // the caches catch up in time
+		if err != nil {
+			if reconcile.IsTerminal(err) {
+				c.t.Fatalf("gave up: %v", err)
+			}
+			if crash != nil {
+				crash()
+			}
+			continue
+		}
+		if len(c.server.calls) == before && !result.Requeue {
+			return
+		}
+	}
+	c.t.Fatal("does not settle")
+}
+
+func (c *cluster) pod() *corev1.Pod { return c.server.pods["run-pod"] }
+
+func (c *cluster) kubelet(status corev1.PodStatus) {
+	if pod := c.pod(); pod != nil {
+		pod.Status = status
+		c.server.setPod(pod)
+	}
+}
+
+func running() corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "step-a", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}}
+}
+
+func ended(code int32) corev1.PodStatus {
+	phase := corev1.PodSucceeded
+	if code != 0 {
+		phase = corev1.PodFailed
+	}
+	return corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "step-a", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: code, Reason: "Completed", Message: `[{"key":"StartedAt","value":"2000-01-01T00:00:00.000Z","type":3}]`,
+		}},
+	}}}
+}
+
+func unpullable() corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "step-a", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}},
+	}}}
+}
+
+const oneStep = `
+metadata: {name: run}
+spec:
+  taskSpec:
+    steps:
+    - {name: a, image: busybox, script: exit 0}
+`
+
+// A scenario is what users and the kubelet do; settle is called between.
+type scenario struct {
+	name     string
+	play     func(c *cluster, settle func())
+	status   corev1.ConditionStatus
+	reason   crds.TaskRunReason
+	podStays bool
+}
+
+func scenarios() []scenario {
+	return []scenario{{
+		name: "success",
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(running())
+			settle()
+			c.kubelet(ended(0))
+			settle()
+		},
+		status: corev1.ConditionTrue, reason: crds.TaskRunReasonSuccessful, podStays: true,
+	}, {
+		name: "failure",
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(ended(1))
+			settle()
+		},
+		status: corev1.ConditionFalse, reason: crds.TaskRunReasonStepFailed, podStays: true,
+	}, {
+		name: "cancel",
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(running())
+			settle()
+			c.server.user([]byte(`{"spec":{"status":"TaskRunCancelled"}}`))
+			settle()
+		},
+		status: corev1.ConditionFalse, reason: crds.TaskRunReasonCancelled,
+	}, {
+		name: "image that cannot be pulled",
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(unpullable())
+			settle()
+		},
+		status: corev1.ConditionFalse, reason: crds.TaskRunReasonImagePullFailed,
+	}}
+}
+
+// Whatever becomes of any one call, the run ends as it would have, with one pod
+// in its life, and the pod gone or kept as it would have been.
+func TestAnyCallMayGoWrong(t *testing.T) {
+	faults := map[string]fault{"lost request": lostRequest, "lost reply": lostReply, "conflict": conflict, "overload": overloaded}
+	for _, s := range scenarios() {
+		calls := callsOf(t, s)
+		for name, kind := range faults {
+			for _, crash := range []bool{false, true} {
+				for n := range calls {
+					t.Run(fmt.Sprintf("%s/%s of call %d, crash %v", s.name, name, n, crash), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { playWithFault(t, s, n, kind, crash) })
+					})
+				}
+			}
+		}
+	}
+}
+
+func callsOf(t *testing.T, s scenario) (calls int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		s.play(c, func() { c.settle(nil) })
+		calls = len(c.server.calls)
+	})
+	return calls
+}
+
+func playWithFault(t *testing.T, s scenario, n int, kind fault, crash bool) {
+	t.Helper()
+	c := newCluster(t, oneStep)
+	c.server.faults[n] = kind
+	c.server.onFault = c.server.freeze // the caches learn of it only later
+	settle := func() {
+		var onError func()
+		if crash {
+			onError = c.restart
+		}
+		c.settle(onError)
+	}
+	s.play(c, settle)
+	condition := c.server.run.Succeeded()
+	if condition.Status != s.status || condition.Reason != string(s.reason) {
+		t.Errorf("Succeeded is %s %s, want %s %s", condition.Status, condition.Reason, s.status, s.reason)
+	}
+	if c.server.uids != 1 {
+		t.Errorf("%d pods were made, want 1", c.server.uids)
+	}
+	if stays := c.pod() != nil; stays != s.podStays {
+		t.Errorf("the pod stays: %v, want %v", stays, s.podStays)
+	}
+	if c.server.run.Status.CompletionTime == nil || c.server.run.Status.CompletionTime.Before(c.server.run.Status.StartTime) {
+		t.Errorf("from %v to %v", c.server.run.Status.StartTime, c.server.run.Status.CompletionTime)
+	}
+}
+
+// A one-step run costs one pod and three writes of its status, and not one call
+// for anything that it need not know.
+func TestOneStepCostsFourCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		scenarios()[0].play(c, func() { c.settle(nil) })
+		if len(c.server.calls) != 4 {
+			t.Errorf("calls: %v", c.server.calls)
+		}
+	})
+}
+
+// After its end a run is not written, whatever happens to its pod or its spec.
+func TestDoneIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		scenarios()[0].play(c, func() { c.settle(nil) })
+		before, calls := string(c.server.raw), len(c.server.calls)
+		for _, change := range []func(){
+			func() { c.kubelet(ended(1)) },
+			func() { delete(c.server.pods, "run-pod") },
+			func() { time.Sleep(100 * time.Hour) },
+			c.restart,
+		} {
+			change()
+			c.settle(nil)
+		}
+		if string(c.server.raw) != before || len(c.server.calls) != calls {
+			t.Errorf("calls after the end: %v", c.server.calls[calls:])
+		}
+	})
+}
+
+// A patch names what has changed and nothing else, and fields that this program
+// does not know survive it.
+func TestUnknownStatusFieldsSurvive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.server.put(must(merge(c.server.raw, []byte(`{"status":{"fromTheFuture":{"a":1}}}`))))
+		scenarios()[0].play(c, func() { c.settle(nil) })
+		var got struct {
+			Status map[string]any `json:"status"`
+		}
+		check(json.Unmarshal(c.server.raw, &got))
+		if got.Status["fromTheFuture"] == nil || got.Status["completionTime"] == nil {
+			t.Errorf("status is %v", got.Status)
+		}
+	})
+}
+
+// A run that cannot be decoded ends with a condition that says what is wrong, and
+// is written once.
+func TestUnreadableRunFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.server.put([]byte(`{"metadata":{"name":"run","namespace":"default","uid":"u"},"spec":{"taskSpec":{"steps":"none"}}}`))
+		if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
+			t.Fatal(err)
+		}
+		body := must(json.Marshal(c.server.calls[0].body))
+		var got struct {
+			Status struct{ Conditions []crds.Condition }
+		}
+		check(json.Unmarshal(body, &got))
+		if len(got.Status.Conditions) != 1 || got.Status.Conditions[0].Reason != string(crds.TaskRunReasonFailedValidation) {
+			t.Errorf("patch is %s", body)
+		}
+		c.settle(nil)
+		if len(c.server.calls) != 1 {
+			t.Errorf("written again: %v", c.server.calls[1:])
+		}
+	})
+}
+
+// A missing run, a deleted run and somebody else's run are left alone.
+func TestNotOurBusiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, change := range map[string]func(c *cluster){
+			"gone": func(c *cluster) { c.server.run = nil },
+			"deleting": func(c *cluster) {
+				now := metav1.Now()
+				c.server.run.DeletionTimestamp = &now
+				c.server.store(c.server.run)
+			},
+			"theirs": func(c *cluster) {
+				other := "kueue"
+				c.server.run.Spec.ManagedBy = &other
+				c.server.store(c.server.run)
+			},
+		} {
+			c := newCluster(t, oneStep)
+			change(c)
+			if result, err := c.rec.Reconcile(context.Background(), c.key()); err != nil || result != (reconcile.Result{}) || len(c.server.calls) > 0 {
+				t.Errorf("%s: %v %v %v", name, result, err, c.server.calls)
+			}
+		}
+	})
+}
+
+func TestDoneIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		time.Sleep(5 * time.Second)
+		c.kubelet(ended(1))
+		c.settle(nil)
+		want := Done{Key: c.key(), Status: corev1.ConditionFalse, Reason: "StepFailed", Duration: 5 * time.Second}
+		if len(c.done) != 1 || c.done[0] != want {
+			t.Errorf("told %+v, want %+v", c.done, want)
+		}
+	})
+}
+
+// An error of the API server that comes before a decision is handed to the queue.
+func TestReadErrorsAreRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.gate.doubt = true
+		c.server.faults[0] = lostRequest
+		_, err := c.rec.Reconcile(context.Background(), c.key())
+		if !errors.Is(err, errLost) || !c.gate.doubt {
+			t.Errorf("err %v, in doubt %v", err, c.gate.doubt)
+		}
+	})
+}
+
+// After a write without an answer the caches are not believed.
+func TestAfterALostReplyTheServerIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.server.faults[0] = lostReply
+		c.server.onFault = c.server.freeze
+		if _, err := c.rec.Reconcile(context.Background(), c.key()); !errors.Is(err, errLost) {
+			t.Fatal(err)
+		}
+		if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
+			t.Fatal(err)
+		}
+		var verbs []string
+		for _, call := range c.server.calls {
+			verbs = append(verbs, call.verb)
+		}
+		want := []string{"patch taskrun/status", "get taskrun", "get pod", "create pod"}
+		if !slices.Equal(verbs, want) || c.gate.doubt {
+			t.Errorf("calls %v, want %v; still in doubt: %v", verbs, want, c.gate.doubt)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package taskrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"millrace/crds"
+)
+
+// Client makes the API calls of this package, each of them safe to repeat.
+// Errors are those of apimachinery's api/errors, wrapped at most.
+type Client interface {
+	// GetTaskRun, GetTask and GetPod read what the server holds now.
+	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
+	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
+	GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
+	// PatchTaskRun and PatchTaskRunStatus apply a JSON merge patch, and return the
+	// resource version that came of it.
+	PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
+	PatchTaskRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
+	// CreatePod returns the pod as the server has made it.
+	CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
+	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
+	// another one by now, is no error.
+	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) error
+	// StopPod has the kubelet end the pod's containers and keep the pod, likewise.
+	StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) error
+}
+
+// APIClient is the Client that talks to a server. It does not try again by
+// itself, whatever the server's Retry-After says: that would hold up a worker,
+// and the queue knows how to wait.
+type APIClient struct {
+	tekton rest.Interface
+	core   rest.Interface
+}
+
+var _ Client = (*APIClient)(nil)
+
+// NewAPIClient takes a client of tekton.dev/v1 and one of the core group, which
+// may speak protobuf.
+func NewAPIClient(tekton rest.Interface, core typedcorev1.CoreV1Interface) *APIClient {
+	return &APIClient{tekton: tekton, core: core.RESTClient()}
+}
+
+// GetTaskRun reads a TaskRun.
+func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
+	return get[crds.TaskRun](ctx, c.tekton, crds.ResourceTaskRuns, key)
+}
+
+// GetTask reads a Task.
+func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
+	return get[crds.Task](ctx, c.tekton, crds.ResourceTasks, key)
+}
+
+func get[T any](ctx context.Context, client rest.Interface, resource string, key types.NamespacedName) (*T, error) {
+	raw, err := client.Get().MaxRetries(0).Namespace(key.Namespace).Resource(resource).Name(key.Name).
+		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	object := new(T)
+	if err := json.Unmarshal(raw, object); err != nil {
+		return nil, &unreadableError{err}
+	}
+	return object, nil
+}
+
+// unreadableError is an object that the server has and that is not what its type says.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return e.err.Error() }
+func (e *unreadableError) Unwrap() error { return e.err }
+
+// PatchTaskRun patches metadata or spec.
+func (c *APIClient) PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
+	return c.patch(ctx, key, patch)
+}
+
+// PatchTaskRunStatus patches the status, and nothing but the status.
+func (c *APIClient) PatchTaskRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
+	return c.patch(ctx, key, patch, "status")
+}
+
+// onlyMetadata asks for the answer without spec and status, which nobody reads.
+const onlyMetadata = runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," + runtime.ContentTypeJSON
+
+func (c *APIClient) patch(ctx context.Context, key types.NamespacedName, patch []byte, subresource ...string) (string, error) {
+	raw, err := c.tekton.Patch(types.MergePatchType).MaxRetries(0).Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name).
+		SubResource(subresource...).SetHeader("Accept", onlyMetadata).Body(patch).Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var answer metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return "", fmt.Errorf("decode the answer to a patch: %w", err)
+	}
+	return answer.ResourceVersion, nil
+}
+
+// GetPod reads a pod.
+func (c *APIClient) GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	return pod, c.pod(c.core.Get(), key).Do(ctx).Into(pod)
+}
+
+// CreatePod creates a pod.
+func (c *APIClient) CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	made := &corev1.Pod{}
+	return made, c.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Into(made)
+}
+
+// DeletePod deletes a pod, with the grace that the pod itself asks for.
+func (c *APIClient) DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	return unlessGone(c.pod(c.core.Delete(), key).Body(options).Do(ctx).Error())
+}
+
+// StopPod lowers the pod's deadline to one that is past: the kubelet then fails
+// the pod and kills its containers, and their logs can still be read.
+func (c *APIClient) StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"spec":     map[string]any{"activeDeadlineSeconds": stopDeadline},
+	})
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	return unlessGone(c.pod(c.core.Patch(types.MergePatchType), key).Body(patch).Do(ctx).Error())
+}
+
+func (c *APIClient) pod(request *rest.Request, key types.NamespacedName) *rest.Request {
+	return request.MaxRetries(0).Namespace(key.Namespace).Resource("pods").Name(key.Name)
+}

@@ -1,0 +1,127 @@
+package taskrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// endpoint records what goes over the network, and answers as it is told.
+type endpoint struct {
+	status int
+	answer any
+	seen   []string
+}
+
+func (w *endpoint) client(t *testing.T) *APIClient {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		body := string(must(io.ReadAll(r.Body)))
+		w.seen = append(w.seen, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), body)))
+		out.Header().Set("Content-Type", "application/json")
+		out.WriteHeader(w.status)
+		check(json.NewEncoder(out).Encode(w.answer))
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, APIPath: "/apis", ContentConfig: rest.ContentConfig{
+		GroupVersion: &schema.GroupVersion{Group: "tekton.dev", Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(), ContentType: "application/json",
+	}}
+	return NewAPIClient(must(rest.RESTClientFor(config)), must(typedcorev1.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})))
+}
+
+func TestWritesOnTheWire(t *testing.T) {
+	w := &endpoint{status: 200, answer: metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "42"}}}
+	c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
+	if version, err := c.PatchTaskRunStatus(ctx, key, []byte(`{"status":{}}`)); version != "42" || err != nil {
+		t.Errorf("status: %s %v", version, err)
+	}
+	if version, err := c.PatchTaskRun(ctx, key, []byte(`{"metadata":{}}`)); version != "42" || err != nil {
+		t.Errorf("metadata: %s %v", version, err)
+	}
+	check(c.DeletePod(ctx, key, "uid-1"))
+	check(c.StopPod(ctx, key, "uid-1"))
+	if pod, err := c.CreatePod(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}); err != nil || pod.ResourceVersion != "42" {
+		t.Errorf("create: %v %v", pod, err)
+	}
+	want := []string{
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x/status application/merge-patch+json {"status":{}}`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{}}`,
+		`DELETE /api/v1/namespaces/ns/pods/x application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-1"}}`,
+		`PATCH /api/v1/namespaces/ns/pods/x application/merge-patch+json {"metadata":{"uid":"uid-1"},"spec":{"activeDeadlineSeconds":1}}`,
+		`POST /api/v1/namespaces/ns/pods application/json {"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"containers":null},"status":{}}`,
+	}
+	for i := range want {
+		if i >= len(w.seen) || w.seen[i] != want[i] {
+			t.Errorf("request %d:\n got %s\nwant %s", i, w.seen[min(i, len(w.seen)-1)], want[i])
+		}
+	}
+}
+
+// A pod that is gone, or has been replaced by another one of its name, needs no
+// deleting and no stopping.
+func TestGoneIsNoError(t *testing.T) {
+	for _, reason := range []metav1.StatusReason{metav1.StatusReasonNotFound, metav1.StatusReasonConflict} {
+		code := map[metav1.StatusReason]int{metav1.StatusReasonNotFound: 404, metav1.StatusReasonConflict: 409}[reason]
+		w := &endpoint{status: code, answer: metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: reason, Code: int32(code)}}
+		c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
+		if err := c.DeletePod(ctx, key, "uid-1"); err != nil {
+			t.Errorf("delete: %v", err)
+		}
+		if err := c.StopPod(ctx, key, "uid-1"); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	}
+}
+
+func TestReadsOnTheWire(t *testing.T) {
+	w := &endpoint{status: 200, answer: map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "7"}, "spec": map[string]any{"serviceAccountName": "sa"}}}
+	c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
+	if run, err := c.GetTaskRun(ctx, key); err != nil || run.Spec.ServiceAccountName != "sa" || run.ResourceVersion != "7" {
+		t.Errorf("%+v %v", run, err)
+	}
+	if task, err := c.GetTask(ctx, key); err != nil || task.Name != "x" {
+		t.Errorf("%+v %v", task, err)
+	}
+	w.answer = map[string]any{"spec": "text"}
+	var unreadable *unreadableError
+	if _, err := c.GetTask(ctx, key); err == nil || !errors.As(err, &unreadable) {
+		t.Errorf("a Task that is none: %v", err)
+	}
+}
+
+// Errors are sorted by whether the write may have been done.
+func TestDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		err             error
+		doubted, answer bool
+	}{
+		"connection lost":  {errLost, true, false},
+		"deadline":         {context.DeadlineExceeded, true, false},
+		"gateway":          {statusError(504, metav1.StatusReasonTimeout, ""), true, false},
+		"internal":         {statusError(500, metav1.StatusReasonInternalError, ""), true, false},
+		"server timeout":   {statusError(504, metav1.StatusReasonServerTimeout, ""), true, false},
+		"overload":         {statusError(429, metav1.StatusReasonTooManyRequests, ""), false, false},
+		"conflict":         {statusError(409, metav1.StatusReasonConflict, ""), false, true},
+		"invalid":          {statusError(422, metav1.StatusReasonInvalid, ""), false, true},
+		"forbidden":        {statusError(403, metav1.StatusReasonForbidden, ""), false, true},
+		"wrapped conflict": {fmt.Errorf("x: %w", statusError(409, metav1.StatusReasonConflict, "")), false, true},
+	} {
+		if inDoubt(c.err) != c.doubted || isAnswer(c.err) != c.answer {
+			t.Errorf("%s: doubt %v, answer %v", name, inDoubt(c.err), isAnswer(c.err))
+		}
+	}
+}

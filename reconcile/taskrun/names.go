@@ -1,0 +1,105 @@
+package taskrun
+
+import (
+	"crypto/md5" //nolint:gosec // a checksum in names, see childName
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// PodSelector selects the pods of runs. A cache of pods may be narrowed to it.
+const PodSelector = labelTaskRun
+
+// Labels and annotations that tkn, dashboards and Tekton's own tests look for.
+const (
+	labelTaskRun    = "tekton.dev/taskRun"
+	labelTaskRunUID = "tekton.dev/taskRunUID"
+	labelTask       = "tekton.dev/task"
+	labelManagedBy  = "app.kubernetes.io/managed-by"
+
+	annotationRelease     = "pipeline.tekton.dev/release"
+	annotationReady       = "tekton.dev/ready"
+	annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+const (
+	stepPrefix    = "step-"
+	maxNameLength = 63
+)
+
+// attempt counts from 0; each has a pod of its own.
+func attempt(run *crds.TaskRun) int { return len(run.Status.RetriesStatus) }
+
+// podName is the same for every reconcile of one attempt, so that a second pod
+// for it cannot be made: the API server refuses the name.
+func podName(run *crds.TaskRun) string {
+	suffix := "-pod"
+	if n := attempt(run); n > 0 {
+		suffix += "-retry" + strconv.Itoa(n)
+	}
+	return childName(run.Name, suffix)
+}
+
+// childName is parent+suffix when that is a legal label, else a shorter name
+// that no other parent has. It is Tekton's rule to the letter (MD5 included,
+// as a checksum and not for secrecy): pods must keep their names when a cluster
+// moves from one controller to the other.
+func childName(parent, suffix string) string {
+	if len(parent)+len(suffix) <= maxNameLength {
+		return parent + suffix
+	}
+	sum := md5.Sum([]byte(parent)) //nolint:gosec // see above
+	return parent[:31-len(suffix)] + hex.EncodeToString(sum[:]) + suffix
+}
+
+// containerName is the step's container; unnamed steps are numbered.
+func containerName(step crds.Step, i int) string {
+	if step.Name == "" {
+		return fmt.Sprintf("%sunnamed-%d", stepPrefix, i)
+	}
+	name := stepPrefix + step.Name
+	if len(name) > maxNameLength {
+		name = name[:maxNameLength]
+	}
+	return name
+}
+
+// volumeName names the volume of a workspace. Tekton draws it by lot and so
+// cannot fill $(workspaces.x.volume) twice alike; here it follows from the run.
+func volumeName(run types.UID, workspace string) string {
+	sum := sha256.Sum256([]byte(string(run) + "/" + workspace))
+	return "ws-" + hex.EncodeToString(sum[:])[:5]
+}
+
+// taskName is what $(context.task.name) and messages call the task.
+func taskName(run *crds.TaskRun) string {
+	if run.Spec.TaskRef != nil {
+		return run.Spec.TaskRef.Name
+	}
+	return run.Name
+}
+
+func owner(run *crds.TaskRun) metav1.OwnerReference {
+	return reconcile.ControllerReference(run, schema.GroupVersionKind{Group: crds.Group, Version: crds.Version, Kind: crds.KindTaskRun})
+}
+
+// reference is the object that Kubernetes events are about.
+func reference(run *crds.TaskRun) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion:      crds.APIVersion,
+		Kind:            crds.KindTaskRun,
+		Namespace:       run.Namespace,
+		Name:            run.Name,
+		UID:             run.UID,
+		ResourceVersion: run.ResourceVersion,
+	}
+}

@@ -1,0 +1,154 @@
+package taskrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+)
+
+// observe collects what a plan needs, from the caches where they can be trusted.
+// They cannot after a write without an answer, and they are not asked whether
+// something is absent when a run is to fail for it. nil means: no such run.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+	doubt := r.parts.Gate.InDoubt(key)
+	o := &observation{Images: map[string]imageAnswer{}}
+	o.Mode, o.MayFallBack = r.injector.mode(r.config.Mode, time.Now())
+	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
+		return nil, err
+	}
+	if err := r.observePod(ctx, doubt, o); err != nil {
+		return nil, err
+	}
+	if doubt {
+		r.parts.Gate.Clear(key)
+	}
+	return o, r.observeTask(ctx, o)
+}
+
+func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
+	if doubt {
+		return r.readRun(ctx, key, o)
+	}
+	run, ok, err := r.parts.Caches.TaskRun(key)
+	if !ok {
+		return nil
+	}
+	if err != nil {
+		return r.observeHead(key, err, o)
+	}
+	o.Run = &run
+	return nil
+}
+
+// readRun asks the server, and has the next reconcile wait for the cache to be
+// where the server was.
+func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *observation) error {
+	run, err := r.parts.Client.GetTaskRun(ctx, key)
+	var unreadable *unreadableError
+	switch {
+	case apierrors.IsNotFound(err):
+		r.parts.Gate.Clear(key)
+		return nil
+	case errors.As(err, &unreadable):
+		return r.observeHead(key, err, o)
+	case err != nil:
+		return fmt.Errorf("get TaskRun: %w", err)
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.TaskRuns, run.ResourceVersion)
+	o.Run = run
+	return nil
+}
+
+func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *observation) error {
+	head, ok, err := r.parts.Caches.Head(key)
+	if err != nil {
+		return fmt.Errorf("read TaskRun: %w", errors.Join(unreadable, err))
+	}
+	if !ok {
+		return nil
+	}
+	o.Unreadable = unreadable
+	o.Run = &crds.TaskRun{
+		ObjectMeta: head.ObjectMeta,
+		Spec:       crds.TaskRunSpec{ManagedBy: head.Spec.ManagedBy},
+		Status:     crds.TaskRunStatus{Conditions: head.Status.Conditions},
+	}
+	return nil
+}
+
+// observePod looks for the pod under the one name that the attempt's pod can have.
+func (r *Reconciler) observePod(ctx context.Context, doubt bool, o *observation) error {
+	key := types.NamespacedName{Namespace: o.Run.Namespace, Name: podName(o.Run)}
+	if !doubt {
+		pod, ok, err := r.parts.Caches.Pod(key)
+		if err != nil {
+			return fmt.Errorf("read pod: %w", err)
+		}
+		if ok {
+			o.Pod = &pod
+			return nil
+		}
+		// The cache holds pods with our label only: one whose label was taken away
+		// looks deleted.
+		if !begun(o.Run.Status.Steps) || o.Run.IsDone() {
+			return nil
+		}
+	}
+	return r.readPod(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: o.Run.Name}, o)
+}
+
+// readPod asks the server for the pod, and has the next reconcile wait for the
+// cache to be where the server was, if the cache will ever have the pod.
+func (r *Reconciler) readPod(ctx context.Context, run types.NamespacedName, o *observation) error {
+	pod, err := r.parts.Client.GetPod(ctx, types.NamespacedName{Namespace: run.Namespace, Name: podName(o.Run)})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get pod: %w", err)
+	}
+	o.Pod = pod
+	o.PodUncached = pod.Labels[labelTaskRun] == ""
+	if !o.PodUncached {
+		r.parts.Gate.Wrote(run, r.parts.Caches.Pods, pod.ResourceVersion)
+	}
+	return nil
+}
+
+// observeTask fetches the Task of a run that has not resolved it yet. A Task
+// that was created together with its run may reach its cache later than the run
+// did, so the server is asked before a run fails for the want of one.
+func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
+	run := o.Run
+	name, _ := source(run) // no name: embedded, or refused
+	if name == "" || run.Status.TaskSpec != nil || run.IsDone() || o.Unreadable != nil {
+		return nil
+	}
+	var err error
+	o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name})
+	return err
+}
+
+// task returns the Task, or why there is none, or trouble with finding out.
+func (r *Reconciler) task(ctx context.Context, key types.NamespacedName) (task *crds.Task, none, trouble error) {
+	cached, ok, err := r.parts.Caches.Task(key)
+	if ok {
+		return &cached, err, nil
+	}
+	task, err = r.parts.Client.GetTask(ctx, key)
+	var unreadable *unreadableError
+	switch {
+	case apierrors.IsNotFound(err), errors.As(err, &unreadable):
+		return nil, err, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("get Task: %w", err)
+	default:
+		return task, nil, nil
+	}
+}

@@ -1,0 +1,223 @@
+package taskrun
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+)
+
+const (
+	oomKilled   = "OOMKilled"
+	podEvicted  = "Evicted"
+	stepTimeout = "TimeoutExceeded"
+)
+
+// complete tells whether nothing more can come of the pod's steps.
+func complete(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return true
+	}
+	if pod.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	return allEnded(pod) || stuckBehind(pod) != ""
+}
+
+func allEnded(pod *corev1.Pod) bool {
+	statuses := stepStatuses(pod)
+	for _, status := range statuses {
+		if status.State.Terminated == nil {
+			return false
+		}
+	}
+	return len(statuses) > 0 && len(statuses) == countSteps(pod)
+}
+
+// stuckBehind names a step that has failed without its entrypoint having told so:
+// killed from outside (exit 137, reason Error), or never started (StartError).
+// Then nobody has written the file that the next step waits for, and it would
+// wait until the time-out: Tekton's issues 10371 and 3330.
+func stuckBehind(pod *corev1.Pod) string {
+	for _, status := range stepStatuses(pod) {
+		terminated := status.State.Terminated
+		if terminated != nil && terminated.ExitCode != 0 && readReport(terminated.Message).startedAt == nil {
+			return status.Name
+		}
+	}
+	return ""
+}
+
+// isPending is also true of a pod that the kubelet has not reported on. A pod
+// stays so while any of its containers has not started, though others run.
+func isPending(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
+}
+
+// alive tells whether a step container of the pod runs or may yet run, and nobody
+// has seen to that it stops.
+func alive(pod *corev1.Pod) bool {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	stopped := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds <= stopDeadline
+	return !ended && !stopped && !allEnded(pod) && pod.DeletionTimestamp == nil
+}
+
+// stopDeadline in a pod's activeDeadlineSeconds means: end now.
+const stopDeadline = 1
+
+// failed tells whether a complete pod fails its run.
+func failed(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodFailed {
+		return true
+	}
+	for _, status := range stepStatuses(pod) {
+		if stepFailed(status.State.Terminated) {
+			return true
+		}
+	}
+	return false
+}
+
+// stepFailed counts a step that lost a child to the out-of-memory killer as
+// failed even if it then went on to end well: what it made cannot be trusted.
+func stepFailed(terminated *corev1.ContainerStateTerminated) bool {
+	return terminated != nil && (terminated.ExitCode != 0 || terminated.Reason == oomKilled)
+}
+
+// finishedAt is when the last step ended, or the zero time where that is not known.
+func finishedAt(pod *corev1.Pod) time.Time {
+	var last time.Time
+	for _, status := range stepStatuses(pod) {
+		if terminated := status.State.Terminated; terminated != nil && terminated.FinishedAt.After(last) {
+			last = terminated.FinishedAt.Time
+		}
+	}
+	return last
+}
+
+// outcome is the condition of a run whose pod is complete.
+func outcome(pod *corev1.Pod) crds.Condition {
+	if !failed(pod) {
+		return crds.Condition{
+			Type:    crds.ConditionSucceeded,
+			Status:  corev1.ConditionTrue,
+			Reason:  string(crds.TaskRunReasonSuccessful),
+			Message: "All Steps have completed executing",
+		}
+	}
+	return failure(cause(pod))
+}
+
+func failure(reason crds.TaskRunReason, message string) crds.Condition {
+	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionFalse, Reason: string(reason), Message: message}
+}
+
+func ongoing(reason crds.TaskRunReason, message string) crds.Condition {
+	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionUnknown, Reason: string(reason), Message: message}
+}
+
+// cause finds why a pod failed: what happened to the whole pod, then to an init
+// container, then to a step, then whatever the kubelet says. Reason and message
+// are always about the same container.
+func cause(pod *corev1.Pod) (crds.TaskRunReason, string) {
+	if pod.Status.Reason == podEvicted {
+		return crds.TaskRunReasonPodEvicted, pod.Status.Message
+	}
+	if message := deletedUnder(pod); message != "" {
+		return crds.TaskRunReasonPodDeleted, message
+	}
+	if reason, message, ok := blame(initStatuses(pod), crds.TaskRunReasonInitContainerOOM, crds.TaskRunReasonInitContainerFailed); ok {
+		return reason, "init container failed, " + message
+	}
+	if reason, message, ok := blame(stepStatuses(pod), crds.TaskRunReasonStepOOM, crds.TaskRunReasonStepFailed); ok {
+		return reason, message
+	}
+	if pod.Status.Message != "" {
+		return crds.TaskRunReasonFailed, pod.Status.Message
+	}
+	return crds.TaskRunReasonFailed, "the pod failed for a reason that neither it nor its containers tell"
+}
+
+// initStatuses leaves out init containers that go on beside the steps (native
+// sidecars): that they end with an error when they are stopped means nothing.
+func initStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
+	var statuses []corev1.ContainerStatus
+	for _, container := range pod.Spec.InitContainers {
+		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			continue
+		}
+		if status, ok := statusOf(pod.Status.InitContainerStatuses, container.Name); ok {
+			statuses = append(statuses, status)
+		}
+	}
+	return statuses
+}
+
+// blame takes the first container that ran out of memory, else the first that failed.
+func blame(statuses []corev1.ContainerStatus, oom, failed crds.TaskRunReason) (crds.TaskRunReason, string, bool) {
+	for _, status := range statuses {
+		if t := status.State.Terminated; t != nil && t.Reason == oomKilled {
+			return oom, exitMessage(status), true
+		}
+	}
+	for _, status := range statuses {
+		if stepFailed(status.State.Terminated) {
+			return failed, exitMessage(status), true
+		}
+	}
+	return "", "", false
+}
+
+func exitMessage(status corev1.ContainerStatus) string {
+	terminated := status.State.Terminated
+	told := readReport(terminated.Message)
+	if told.reason == stepTimeout {
+		return fmt.Sprintf("%q exited because the step exceeded the specified timeout limit", status.Name)
+	}
+	message := fmt.Sprintf("%q exited with code %d: %s", status.Name, terminated.ExitCode, terminated.Reason)
+	// A container that could not start has no log; its message is all there is.
+	if !hasRun(terminated) && told.visible != "" {
+		message += ": " + strings.TrimSpace(told.visible)
+	}
+	return message
+}
+
+// deletedUnder says that somebody had the pod deleted while it had steps to run;
+// empty if nobody had, or if a step had failed before.
+func deletedUnder(pod *corev1.Pod) string {
+	at, disrupted := disruption(pod)
+	if at.IsZero() {
+		return ""
+	}
+	for _, status := range stepStatuses(pod) {
+		if t := status.State.Terminated; stepFailed(t) && t.FinishedAt.Time.Before(at) {
+			return ""
+		}
+	}
+	message := fmt.Sprintf("pod %q was deleted before its steps had ended", pod.Name)
+	if disrupted != "" {
+		message += ": " + disrupted
+	}
+	return message
+}
+
+// disruption is when the deletion of the pod was asked for, and why if it was
+// not a person but the cluster (a drain, a preemption, a lost node).
+func disruption(pod *corev1.Pod) (at time.Time, why string) {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}, ""
+	}
+	at = pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		at = at.Add(-time.Duration(*grace) * time.Second)
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
+			why = strings.TrimSuffix(condition.Reason+": "+condition.Message, ": ")
+		}
+	}
+	return at, why
+}

@@ -1,0 +1,140 @@
+package taskrun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"millrace/crds"
+)
+
+// paramType is the declared kind, or the one that follows from the default or
+// from the properties: Tekton's webhook fills it in, and objects that never
+// passed a webhook must mean the same.
+func paramType(spec crds.ParamSpec) crds.ParamType {
+	switch {
+	case spec.Type != "":
+		return spec.Type
+	case spec.Default != nil && spec.Default.Type != "":
+		return spec.Default.Type
+	case len(spec.Properties) > 0:
+		return crds.ParamTypeObject
+	default:
+		return crds.ParamTypeString
+	}
+}
+
+// paramValues are the defaults with the values of the run over them. Values
+// that the task does not declare are there too: an embedded task may use them
+// without declaring them, and a referred one ignores them. Keys of an object
+// that the run leaves out keep their default.
+func paramValues(specs crds.ParamSpecs, given crds.Params) map[string]crds.ParamValue {
+	values := make(map[string]crds.ParamValue, len(specs)+len(given))
+	for _, spec := range specs {
+		if spec.Default != nil {
+			values[spec.Name] = *spec.Default
+		}
+	}
+	for _, param := range given {
+		values[param.Name] = overlay(values[param.Name], param.Value)
+	}
+	return values
+}
+
+func overlay(under, over crds.ParamValue) crds.ParamValue {
+	if under.Type != crds.ParamTypeObject || over.Type != crds.ParamTypeObject {
+		return over
+	}
+	merged := make(map[string]string, len(under.ObjectVal)+len(over.ObjectVal))
+	maps.Copy(merged, under.ObjectVal)
+	maps.Copy(merged, over.ObjectVal)
+	return crds.NewObject(merged)
+}
+
+// checkParams compares what the run gives with what the task asks for. Values
+// that nobody asked for are no fault: a Pipeline hands all of its own down.
+func checkParams(specs crds.ParamSpecs, given crds.Params) error {
+	values := paramValues(nil, given)
+	var missing, wrong []string
+	for _, spec := range specs {
+		value, ok := values[spec.Name]
+		switch {
+		case !ok && spec.Default == nil:
+			missing = append(missing, spec.Name)
+		case ok && !fits(paramType(spec), value), !ok && !fits(paramType(spec), *spec.Default):
+			wrong = append(wrong, spec.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("missing values for these params which have no default values: %s", missing)
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("param types don't match the user-specified type: %s", wrong)
+	}
+	return checkKeys(specs, given)
+}
+
+// fits lets a string that is a whole reference pass for an array or an object:
+// that is how $(tasks.x.results.y[*]) looks before it is replaced.
+func fits(want crds.ParamType, value crds.ParamValue) bool {
+	got := value.Type
+	if got == "" {
+		got = crds.ParamTypeString
+	}
+	if got == want {
+		return true
+	}
+	reference := strings.HasPrefix(value.StringVal, "$(") && strings.HasSuffix(value.StringVal, ")")
+	return got == crds.ParamTypeString && reference
+}
+
+func checkKeys(specs crds.ParamSpecs, given crds.Params) error {
+	values := paramValues(specs, given)
+	missing := map[string][]string{}
+	for _, spec := range specs {
+		value := values[spec.Name]
+		if paramType(spec) != crds.ParamTypeObject || value.Type != crds.ParamTypeObject {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(spec.Properties)) {
+			if _, ok := value.ObjectVal[key]; !ok {
+				missing[spec.Name] = append(missing[spec.Name], key)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("missing keys for these params which are required in ParamSpec's properties %v", missing)
+	}
+	return nil
+}
+
+// setParams makes each value known under all the spellings that Tekton has.
+func (v variables) setParams(values map[string]crds.ParamValue) {
+	for name, value := range values {
+		for _, reference := range spellings("params", name) {
+			v.setParam(reference, value)
+		}
+		v.setParam("inputs.params."+name, value) // from before v1beta1; the catalog still has it
+	}
+}
+
+func (v variables) setParam(reference string, value crds.ParamValue) {
+	switch value.Type {
+	case crds.ParamTypeArray:
+		v.arrays[reference] = value.ArrayVal
+	case crds.ParamTypeObject:
+		for key, one := range value.ObjectVal {
+			v.strings[reference+"."+key] = one
+			v.strings[reference+"["+strconv.Quote(key)+"]"] = one
+			v.strings[reference+"['"+key+"']"] = one
+		}
+	default:
+		v.strings[reference] = value.StringVal
+	}
+}
+
+func spellings(scope, name string) []string {
+	return []string{scope + "." + name, scope + "[" + strconv.Quote(name) + "]", scope + "['" + name + "']"}
+}

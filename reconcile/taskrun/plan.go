@@ -1,0 +1,567 @@
+package taskrun
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+)
+
+// An observation is what one reconcile knows. Nothing else enters a plan but the
+// time and the configuration.
+type observation struct {
+	// Run is the TaskRun; of one that cannot be decoded, metadata and conditions.
+	Run *crds.TaskRun
+	// Unreadable is why Run could not be decoded whole; nil as a rule.
+	Unreadable error
+	// Task is the Task of spec.taskRef. It is looked at until status.taskSpec is
+	// there, and only until then.
+	Task *crds.Task
+	// NoTask is why there is no Task to run, for good; nil as a rule.
+	NoTask error
+	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
+	// only if the server had none after what the run's status tells of.
+	Pod *corev1.Pod
+	// PodUncached is true for a pod that the server has and the cache has not,
+	// because its labels were damaged: no event will come of it.
+	PodUncached bool
+	// Images are the answers to the look-ups that a plan has asked for.
+	Images map[string]imageAnswer
+	// Refused is the server's answer to the creation of the pod, in this reconcile.
+	Refused error
+	// Mode is how the entrypoint gets into a new pod, never ModeAuto.
+	Mode Mode
+	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
+	MayFallBack bool
+}
+
+// A Plan is what one reconcile is going to do: look-ups first, after which it is
+// made again, else the actions in their order, then a pause.
+type Plan struct {
+	Why     string        // in words, for people
+	Lookups []string      // images whose entrypoint must be known to go on
+	Actions []Action      // each is safe to repeat
+	Requeue time.Duration // look again after that; 0: when something changes
+}
+
+// An Action is one of the API calls below.
+type Action interface {
+	fmt.Stringer
+	action()
+}
+
+// PatchMetadata adds labels and annotations to the run.
+type PatchMetadata struct {
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// PatchStatus makes the status of the run this one.
+type PatchStatus struct{ Status crds.TaskRunStatus }
+
+// CreatePod creates the pod of the attempt.
+type CreatePod struct{ Pod *corev1.Pod }
+
+// DeletePod deletes a pod that still has that UID.
+type DeletePod struct {
+	Name string
+	UID  types.UID
+}
+
+// StopPod ends the containers of a pod that still has that UID, and leaves the
+// pod, with its logs, where it is.
+type StopPod struct {
+	Name string
+	UID  types.UID
+}
+
+// FallBack has new pods get the entrypoint by an init container for a while.
+type FallBack struct{ Because string }
+
+func (PatchMetadata) action() {}
+func (PatchStatus) action()   {}
+func (CreatePod) action()     {}
+func (DeletePod) action()     {}
+func (StopPod) action()       {}
+func (FallBack) action()      {}
+
+func (a PatchMetadata) String() string {
+	return fmt.Sprintf("patch metadata: labels %v, annotations %v", slices.Sorted(maps.Keys(a.Labels)), slices.Sorted(maps.Keys(a.Annotations)))
+}
+
+func (a PatchStatus) String() string {
+	c, _ := a.Status.Conditions.Get(crds.ConditionSucceeded)
+	return strings.TrimSpace(fmt.Sprintf("patch status: Succeeded %s %s: %s", c.Status, c.Reason, c.Message))
+}
+
+func (a CreatePod) String() string {
+	return fmt.Sprintf("create pod %s with %d containers", a.Pod.Name, len(a.Pod.Spec.Containers))
+}
+
+func (a DeletePod) String() string { return fmt.Sprintf("delete pod %s, uid %s", a.Name, a.UID) }
+func (a StopPod) String() string   { return fmt.Sprintf("stop pod %s, uid %s", a.Name, a.UID) }
+func (a FallBack) String() string  { return "fall back to the init container: " + a.Because }
+
+// String lists the plan, a line for the reason and a line for each step.
+func (p Plan) String() string {
+	var out strings.Builder
+	out.WriteString(p.Why)
+	for _, image := range p.Lookups {
+		out.WriteString("\n  look up image " + image)
+	}
+	for _, action := range p.Actions {
+		out.WriteString("\n  " + action.String())
+	}
+	if p.Requeue > 0 {
+		out.WriteString("\n  look again in " + p.Requeue.String())
+	}
+	return out.String()
+}
+
+// plan decides what to do about a run. It is a function of its arguments and
+// changes none of them: no clock, no I/O, no memory of earlier plans.
+func plan(o observation, now time.Time, c Config) Plan {
+	d := decision{observation: o, now: now, config: c}
+	run := o.Run
+	switch {
+	case run.DeletionTimestamp != nil:
+		return Plan{Why: "the run is being deleted, and its pod with it"}
+	case !c.ours(run):
+		return Plan{Why: fmt.Sprintf("the run is managed by %q", *run.Spec.ManagedBy)}
+	case run.IsDone():
+		return d.tidy()
+	case o.Unreadable != nil:
+		return d.refuse(invalid("the TaskRun cannot be read, correct it and create it again: %v", o.Unreadable))
+	case run.IsCancelled():
+		message := fmt.Sprintf("TaskRun %q was cancelled. %s", run.Name, run.Spec.StatusMessage)
+		return d.end(crds.TaskRunReasonCancelled, strings.TrimSpace(message))
+	case d.timedOut():
+		message := fmt.Sprintf("TaskRun %q failed to finish within %q", run.Name, timeout(run, c))
+		return d.end(crds.TaskRunReasonTimedOut, message)
+	case run.IsPending() && !run.HasStarted():
+		return d.hold()
+	default:
+		return d.byPod()
+	}
+}
+
+// A decision is one plan in the making.
+type decision struct {
+	observation
+	now    time.Time
+	config Config
+}
+
+func (d decision) byPod() Plan {
+	switch whose(d.Pod, d.Run) {
+	case nobodys:
+		return d.withoutPod()
+	case ours:
+		return d.follow()
+	case predecessors:
+		return Plan{
+			Why:     fmt.Sprintf("pod %s is left from an earlier run of the name, and will be collected", d.Pod.Name),
+			Requeue: pause(d.now.Sub(d.Run.CreationTimestamp.Time)),
+		}
+	default:
+		return d.refuse(&refusal{crds.TaskRunReasonPodCreationFailed, fmt.Sprintf(
+			"failed to create task run pod %q: there is a pod %q that does not belong to this run; delete it or choose another name for the run", d.Run.Name, d.Pod.Name)})
+	}
+}
+
+type possession int
+
+const (
+	nobodys      possession = iota
+	ours                    // its controller is this very run
+	predecessors            // its controller is a deleted run of the same name
+	strangers
+)
+
+// whose goes by the UID: a name says nothing about who made a pod.
+func whose(pod *corev1.Pod, run *crds.TaskRun) possession {
+	if pod == nil {
+		return nobodys
+	}
+	controller := metav1.GetControllerOf(pod)
+	switch {
+	case controller == nil:
+		return strangers
+	case controller.UID == run.UID:
+		return ours
+	case controller.Kind == crds.KindTaskRun && controller.Name == run.Name:
+		return predecessors
+	default:
+		return strangers
+	}
+}
+
+// hold keeps a run from starting, as its author asked.
+func (d decision) hold() Plan {
+	status := d.Run.Status
+	return d.write("spec.status keeps the run from starting", d.set(status, ongoing(crds.TaskRunReasonSpecPending, fmt.Sprintf("TaskRun %q is pending", d.Run.Name))))
+}
+
+// withoutPod starts the attempt, or starts it again if its pod vanished before a
+// step had begun. Half-done steps are not repeated without being asked.
+func (d decision) withoutPod() Plan {
+	if begun(d.Run.Status.Steps) {
+		return d.conclude(d.Run.Status, failure(crds.TaskRunReasonPodDeleted, fmt.Sprintf("pod %q was deleted before its steps had ended", podName(d.Run))))
+	}
+	if d.Run.Status.TaskSpec != nil {
+		return d.create("the run has no pod", nil, d.Run.Status)
+	}
+	_, refused := source(d.Run)
+	if refused == nil && d.NoTask != nil {
+		refused = unresolved("error when listing tasks for taskRun %s: %v", d.Run.Name, d.NoTask)
+	}
+	if refused != nil {
+		return d.refuse(refused)
+	}
+	spec, refused := resolve(d.Run, d.Task)
+	if refused != nil {
+		return d.refuse(refused)
+	}
+	return d.start(spec)
+}
+
+// start writes down what is going to be run before it makes anything run. From
+// then on a crash at any point finds the same spec, the same start and the same
+// pod name; a Task that was edited meanwhile cannot get in between.
+func (d decision) start(spec *crds.TaskSpec) Plan {
+	first := []Action{}
+	run := *d.Run
+	if metadata := d.fromTask(); metadata != nil {
+		first = append(first, *metadata)
+		run.Labels = merged(run.Labels, metadata.Labels)
+		run.Annotations = merged(run.Annotations, metadata.Annotations)
+		d.Run = &run
+	}
+	status := d.Run.Status
+	status.TaskSpec = spec
+	status.Provenance = d.config.Provenance
+	status.StartTime = d.startTime()
+	status.PodName = podName(d.Run)
+	status = d.set(status, ongoing(crds.TaskRunReasonStarted, ""))
+	return d.create("the run has not begun", first, status)
+}
+
+// startTime is not before the creation of the run, whatever this machine's clock
+// thinks of the server's.
+func (d decision) startTime() *metav1.Time {
+	at := metav1.NewTime(d.now.Truncate(time.Second))
+	if created := d.Run.CreationTimestamp; at.Time.Before(created.Time) {
+		at = created
+	}
+	return &at
+}
+
+// fromTask are the labels and annotations that a run takes over from its Task,
+// where it has none of the name; tkn finds the runs of a task by them.
+func (d decision) fromTask() *PatchMetadata {
+	if d.Task == nil {
+		return nil
+	}
+	labels := missing(d.Task.Labels, d.Run.Labels)
+	if d.Run.Labels[labelTask] != d.Task.Name {
+		labels[labelTask] = d.Task.Name
+	}
+	annotations := missing(d.Task.Annotations, d.Run.Annotations)
+	delete(annotations, annotationLastApplied)
+	if len(labels) == 0 && len(annotations) == 0 {
+		return nil
+	}
+	return &PatchMetadata{Labels: labels, Annotations: annotations}
+}
+
+func missing(from, in map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range from {
+		if _, ok := in[key]; !ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func merged(under, over map[string]string) map[string]string {
+	out := maps.Clone(under)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
+}
+
+// create plans the pod of the attempt, after the first actions and after status
+// if that is not what the run has.
+func (d decision) create(why string, first []Action, status crds.TaskRunStatus) Plan {
+	if d.Refused != nil {
+		return d.refusedPod(status)
+	}
+	b := blueprint{run: d.Run, spec: status.TaskSpec, images: d.Images, mode: d.Mode, config: d.config}
+	sketch, refused := b.sketch()
+	if refused != nil {
+		return d.refuse(refused)
+	}
+	if images := b.lookups(sketch.steps); len(images) > 0 {
+		return Plan{Why: why, Lookups: images}
+	}
+	if err := b.resolveCommands(sketch.steps); err != nil {
+		return d.withoutCommand(why, first, status, err)
+	}
+	pod, refused := b.pod(sketch)
+	if refused != nil {
+		return d.refuse(refused)
+	}
+	p := d.write(why, status)
+	p.Actions = append(first, p.Actions...)
+	p.Actions = append(p.Actions, CreatePod{Pod: pod})
+	p.Requeue = d.untilTimeout(status)
+	return p
+}
+
+// withoutCommand is for a step of which nobody can say what it runs.
+func (d decision) withoutCommand(why string, first []Action, status crds.TaskRunStatus, err error) Plan {
+	if refused := new(refusal); errors.As(err, &refused) {
+		return d.refuse(refused)
+	}
+	p := d.write(why, d.set(status, ongoing(crds.TaskRunReasonPending, err.Error())))
+	p.Actions = append(first, p.Actions...)
+	p.Requeue = d.soon()
+	return p
+}
+
+// refuse ends a run that cannot be run.
+func (d decision) refuse(r *refusal) Plan {
+	status := d.Run.Status
+	if status.StartTime == nil {
+		status.StartTime = d.startTime()
+	}
+	return d.conclude(status, failure(r.reason, r.message))
+}
+
+// conclude ends the run with what its status says so far.
+func (d decision) conclude(status crds.TaskRunStatus, condition crds.Condition) Plan {
+	status = d.set(status, condition)
+	if status.StartTime == nil {
+		status.StartTime = d.startTime()
+	}
+	at := metav1.NewTime(d.now.Truncate(time.Second))
+	if at.Before(status.StartTime) {
+		at = *status.StartTime
+	}
+	status.CompletionTime = &at
+	if condition.Status == corev1.ConditionFalse {
+		status.Steps = endSteps(status.Steps, condition.Reason, at)
+	}
+	return d.write("the run ends: "+condition.Reason, status)
+}
+
+// end stops a run from outside: by its user or by its time-out. The pod goes
+// first; both causes last, so that a crash in between is made good.
+func (d decision) end(reason crds.TaskRunReason, message string) Plan {
+	status := d.Run.Status
+	if whose(d.Pod, d.Run) != ours {
+		return d.conclude(status, failure(reason, message))
+	}
+	status.Steps = stepStates(d.Pod, status.Steps)
+	if status.TaskSpec != nil {
+		status.Results = results(status.TaskSpec, d.Pod)
+	}
+	p := d.conclude(status, failure(reason, message))
+	if alive(d.Pod) {
+		p.Actions = append([]Action{DeletePod{d.Pod.Name, d.Pod.UID}}, p.Actions...)
+	}
+	return p
+}
+
+// timedOut leaves a pod that had ended in time to be judged by how it ended:
+// nobody is to blame for the time that the controller was away.
+func (d decision) timedOut() bool {
+	limit := timeout(d.Run, d.config)
+	if limit == 0 || !d.Run.HasStarted() {
+		return false
+	}
+	deadline := d.Run.Status.StartTime.Add(limit)
+	if d.now.Before(deadline) {
+		return false
+	}
+	if whose(d.Pod, d.Run) != ours || !complete(d.Pod) {
+		return true
+	}
+	finished := finishedAt(d.Pod)
+	return finished.IsZero() || finished.After(deadline)
+}
+
+// untilTimeout is how long the attempt may still take; 0 for ever.
+func (d decision) untilTimeout(status crds.TaskRunStatus) time.Duration {
+	limit := timeout(d.Run, d.config)
+	if limit == 0 || status.StartTime == nil {
+		return 0
+	}
+	return max(time.Millisecond, status.StartTime.Add(limit).Sub(d.now))
+}
+
+// follow brings the status of the run up to that of its pod.
+func (d decision) follow() Plan {
+	pod := d.Pod
+	if because := imageVolumeTrouble(pod, d.config); because != "" && d.MayFallBack && pod.DeletionTimestamp == nil {
+		return Plan{
+			Why:     "the pod cannot mount the entrypoint's image",
+			Actions: []Action{FallBack{because}, DeletePod{pod.Name, pod.UID}},
+			Requeue: time.Second,
+		}
+	}
+	status := d.adopt()
+	unbegun := !podBegun(pod) && !begun(status.Steps)
+	if pod.DeletionTimestamp != nil && (unbegun || !complete(pod)) {
+		return Plan{Why: "the pod is being deleted", Requeue: d.poll(d.untilTimeout(status))}
+	}
+	if complete(pod) {
+		return d.judge(status)
+	}
+	straw, until := lastStraw(pod, d.now, d.config)
+	if straw != nil {
+		return d.giveUp(status, straw.refusal(d.Run))
+	}
+	if isPending(pod) && !podBegun(pod) {
+		return d.await(status, until)
+	}
+	status.Steps = stepStates(pod, status.Steps)
+	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
+	p := d.write("steps are running", status)
+	p.Requeue = d.poll(d.untilTimeout(status))
+	return p
+}
+
+// adopt fills in what the status should say of a pod that exists. The start is
+// missing after a wait for quota, which does not count; the spec is missing only
+// if somebody has erased the status.
+func (d decision) adopt() crds.TaskRunStatus {
+	status := d.Run.Status
+	status.PodName = d.Pod.Name
+	if status.StartTime == nil {
+		at := d.Pod.CreationTimestamp
+		status.StartTime = &at
+	}
+	if status.TaskSpec == nil {
+		if spec, refused := resolve(d.Run, d.Task); refused == nil {
+			status.TaskSpec = spec
+		}
+	}
+	return status
+}
+
+// judge ends a run whose pod is complete.
+func (d decision) judge(status crds.TaskRunStatus) Plan {
+	status.Steps = stepStates(d.Pod, status.Steps)
+	if status.TaskSpec != nil {
+		status.Results = results(status.TaskSpec, d.Pod)
+	}
+	p := d.conclude(status, outcome(d.Pod))
+	if alive(d.Pod) {
+		p.Actions = append(p.Actions, StopPod{d.Pod.Name, d.Pod.UID})
+	}
+	return p
+}
+
+// giveUp ends a run whose pod will never start. The status goes first: were the
+// pod deleted first, a crash in between would have it made again.
+func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
+	status.Steps = stepStates(d.Pod, status.Steps)
+	p := d.conclude(status, failure(r.reason, r.message))
+	p.Actions = append(p.Actions, DeletePod{d.Pod.Name, d.Pod.UID})
+	return p
+}
+
+// await says what a pod waits for, unless it is too early to say.
+func (d decision) await(status crds.TaskRunStatus, until time.Time) Plan {
+	condition, sure := pending(d.Pod)
+	explain := explainAt(d.Pod, d.config)
+	if !sure && d.now.Before(explain) {
+		if d.Run.HasStarted() && d.Run.Succeeded().Reason == string(crds.TaskRunReasonStarted) {
+			return Plan{Why: "the pod is starting", Requeue: d.poll(explain.Sub(d.now))}
+		}
+		condition = ongoing(crds.TaskRunReasonPending, "Pending")
+	}
+	p := d.write("the pod has not started", d.set(status, condition))
+	p.Requeue = d.untilTimeout(status)
+	if !until.IsZero() {
+		p.Requeue = soonest(p.Requeue, until.Sub(d.now))
+	}
+	if d.now.Before(explain) {
+		p.Requeue = soonest(p.Requeue, explain.Sub(d.now))
+	}
+	p.Requeue = d.poll(p.Requeue)
+	return p
+}
+
+// tidy is all that is left to do for a run that is done: its pod may have
+// outlived it if the controller died at the wrong moment.
+func (d decision) tidy() Plan {
+	if whose(d.Pod, d.Run) != ours || !alive(d.Pod) {
+		return Plan{Why: "the run is done"}
+	}
+	var stop Action = StopPod{d.Pod.Name, d.Pod.UID}
+	reason := crds.TaskRunReason(d.Run.Succeeded().Reason)
+	if reason == crds.TaskRunReasonCancelled || reason == crds.TaskRunReasonTimedOut || !podBegun(d.Pod) {
+		stop = DeletePod{d.Pod.Name, d.Pod.UID}
+	}
+	return Plan{Why: "the run is done and its pod is not", Actions: []Action{stop}}
+}
+
+// set returns the status with that condition.
+func (d decision) set(status crds.TaskRunStatus, condition crds.Condition) crds.TaskRunStatus {
+	status.Conditions = slices.Clone(status.Conditions)
+	status.Conditions.Set(condition, d.now)
+	return status
+}
+
+// write plans to store the status, unless the run has it already.
+func (d decision) write(why string, status crds.TaskRunStatus) Plan {
+	if same(d.Run.Status, status) {
+		return Plan{Why: why}
+	}
+	status.ObservedGeneration = d.Run.Generation
+	return Plan{Why: why, Actions: []Action{PatchStatus{status}}}
+}
+
+// soon is when to try again what was refused for now.
+func (d decision) soon() time.Duration {
+	since := d.Run.CreationTimestamp.Time
+	if condition := d.Run.Succeeded(); !condition.LastTransitionTime.IsZero() {
+		since = condition.LastTransitionTime.Time
+	}
+	return pause(d.now.Sub(since))
+}
+
+// pause waits as long again as has been waited already, between one second and
+// half a minute: what has lasted a minute need not be tried each second.
+func pause(waited time.Duration) time.Duration {
+	return min(max(waited.Round(time.Second), time.Second), 30*time.Second)
+}
+
+// soonest of two waits, of which 0 means never.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// poll shortens a wait where no event will end it.
+func (d decision) poll(wait time.Duration) time.Duration {
+	if d.PodUncached {
+		return soonest(wait, 10*time.Second)
+	}
+	return wait
+}

@@ -1,0 +1,365 @@
+package taskrun
+
+import (
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/crds"
+)
+
+// Where things are in the containers of a pod. Tasks in use have these paths
+// written into them, so they are Tekton's.
+const (
+	workspaceDir   = "/workspace"
+	homeDir        = "/tekton/home"
+	resultsDir     = "/tekton/results"
+	stepsDir       = "/tekton/steps"
+	runDir         = "/tekton/run"
+	scriptsDir     = "/tekton/scripts"
+	binDir         = "/tekton/bin"
+	credentialsDir = "/tekton/creds" //nolint:gosec // a path, and no credential
+	terminationLog = "/tekton/termination"
+	entrypoint     = binDir + "/entrypoint"
+)
+
+// entrypointInImage is where the entrypoint's image has it.
+const entrypointInImage = "/entrypoint"
+
+const (
+	volumePrefix  = "tekton-internal-"
+	binVolume     = volumePrefix + "bin"
+	scriptsVolume = volumePrefix + "scripts"
+)
+
+// maxArgument is how long a piece of a script is at most. Linux takes 128 KiB
+// for one argument (MAX_ARG_STRLEN); the rest is room for the kubelet.
+const maxArgument = 96 << 10
+
+// A blueprint is all that the pod of an attempt follows from.
+type blueprint struct {
+	run    *crds.TaskRun
+	spec   *crds.TaskSpec // resolved: without variables
+	images map[string]imageAnswer
+	mode   Mode
+	config Config
+}
+
+// A sketch is a pod of which it may not be known yet what its images run.
+type sketch struct {
+	template   crds.PodTemplate
+	workspaces workspaces
+	steps      []mergedStep
+}
+
+func (b blueprint) sketch() (sketch, *refusal) {
+	var s sketch
+	var err error
+	v := runVariables(b.run, b.spec)
+	if s.workspaces, err = newWorkspaces(b.run, b.spec, v); err != nil {
+		return s, invalid("%v", err)
+	}
+	if s.template, err = b.podTemplate(v); err != nil {
+		return s, invalid("spec.podTemplate %v", err)
+	}
+	if s.steps, err = mergeTemplate(b.spec, s.workspaces); err != nil {
+		return s, invalid("stepTemplate: %v", err)
+	}
+	return s, nil
+}
+
+// pod completes a sketch whose steps all have something to run. The same
+// blueprint always gives the same pod: making it twice is making it once.
+func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
+	pod := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: b.meta(),
+		Spec:       b.podSpec(s.template),
+	}
+	pod.Spec.InitContainers = b.prepare()
+	pod.Spec.Containers = b.containers(s.steps, s.template)
+	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
+	if name := duplicate(pod.Spec.Volumes); name != "" {
+		return nil, invalid("there is more than one volume with the name %q; the names of volumes in the task, in the pod template and of this controller (%s*) must differ", name, volumePrefix)
+	}
+	return pod, nil
+}
+
+func (b blueprint) podTemplate(v variables) (crds.PodTemplate, error) {
+	if b.run.Spec.PodTemplate == nil {
+		return crds.PodTemplate{}, nil
+	}
+	return apply(v, *b.run.Spec.PodTemplate)
+}
+
+func (b blueprint) meta() metav1.ObjectMeta {
+	labels := map[string]string{labelManagedBy: b.config.managedByLabel()}
+	maps.Copy(labels, b.run.Labels)
+	labels[labelTaskRun] = b.run.Name
+	labels[labelTaskRunUID] = string(b.run.UID)
+	if b.run.Spec.TaskRef != nil {
+		labels[labelTask] = taskName(b.run)
+	}
+	annotations := map[string]string{annotationReady: "READY"}
+	for key, value := range b.run.Annotations {
+		if key != annotationLastApplied {
+			annotations[key] = value
+		}
+	}
+	if b.config.Release != "" {
+		annotations[annotationRelease] = b.config.Release
+	}
+	return metav1.ObjectMeta{
+		Namespace:       b.run.Namespace,
+		Name:            podName(b.run),
+		Labels:          labels,
+		Annotations:     annotations,
+		OwnerReferences: []metav1.OwnerReference{owner(b.run)},
+	}
+}
+
+func (b blueprint) podSpec(t crds.PodTemplate) corev1.PodSpec {
+	deadline := activeDeadline(timeout(b.run, b.config))
+	spec := corev1.PodSpec{
+		RestartPolicy:                corev1.RestartPolicyNever,
+		ActiveDeadlineSeconds:        &deadline,
+		ServiceAccountName:           b.serviceAccount(),
+		NodeSelector:                 t.NodeSelector,
+		Tolerations:                  t.Tolerations,
+		Affinity:                     t.Affinity,
+		SecurityContext:              t.SecurityContext,
+		RuntimeClassName:             t.RuntimeClassName,
+		AutomountServiceAccountToken: t.AutomountServiceAccountToken,
+		DNSConfig:                    t.DNSConfig,
+		EnableServiceLinks:           t.EnableServiceLinks,
+		SchedulerName:                t.SchedulerName,
+		ImagePullSecrets:             t.ImagePullSecrets,
+		HostAliases:                  t.HostAliases,
+		HostNetwork:                  t.HostNetwork,
+		HostUsers:                    t.HostUsers,
+		TopologySpreadConstraints:    t.TopologySpreadConstraints,
+	}
+	if t.DNSPolicy != nil {
+		spec.DNSPolicy = *t.DNSPolicy
+	}
+	if t.PriorityClassName != nil {
+		spec.PriorityClassName = *t.PriorityClassName
+	}
+	return spec
+}
+
+func (b blueprint) serviceAccount() string {
+	if b.run.Spec.ServiceAccountName != "" {
+		return b.run.Spec.ServiceAccountName
+	}
+	return b.config.DefaultServiceAccount
+}
+
+// activeDeadline is a net under the controller's own time-out, which ends the
+// run first and says why; it holds when no controller is there.
+func activeDeadline(timeout time.Duration) int64 {
+	if timeout == 0 {
+		return math.MaxInt32
+	}
+	return min(max(stopDeadline+1, int64(timeout.Seconds()*1.5)), math.MaxInt32)
+}
+
+// internalVolumes begins with the entrypoint's volume: see refusesImageVolume.
+func (b blueprint) internalVolumes() []corev1.Volume {
+	bin := emptyDir(binVolume)
+	if b.mode == ModeImageVolume {
+		bin.VolumeSource = corev1.VolumeSource{Image: &corev1.ImageVolumeSource{
+			Reference:  b.config.EntrypointImage,
+			PullPolicy: b.config.entrypointPullPolicy(),
+		}}
+	}
+	volumes := []corev1.Volume{bin}
+	for _, name := range []string{"workspace", "home", "results", "steps", "run"} {
+		volumes = append(volumes, emptyDir(volumePrefix+name))
+	}
+	if slices.ContainsFunc(b.spec.Steps, func(s crds.Step) bool { return s.Script != "" }) {
+		volumes = append(volumes, emptyDir(scriptsVolume))
+	}
+	return volumes
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func duplicate(volumes []corev1.Volume) string {
+	seen := map[string]bool{}
+	for _, volume := range volumes {
+		if seen[volume.Name] {
+			return volume.Name
+		}
+		seen[volume.Name] = true
+	}
+	return ""
+}
+
+// prepare copies the entrypoint into the pod where no image volume does. It asks
+// for nothing that a namespace under the restricted profile would refuse; which
+// user it runs as is for the image and the pod template to say.
+func (b blueprint) prepare() []corev1.Container {
+	if b.mode == ModeImageVolume {
+		return nil
+	}
+	no, yes := false, true
+	return []corev1.Container{{
+		Name:            "prepare",
+		Image:           b.config.EntrypointImage,
+		ImagePullPolicy: b.config.entrypointPullPolicy(),
+		WorkingDir:      "/",
+		Command:         []string{entrypointInImage, "init", entrypointInImage, entrypoint},
+		VolumeMounts:    []corev1.VolumeMount{{Name: binVolume, MountPath: binDir}},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no,
+			ReadOnlyRootFilesystem:   &yes,
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}}
+}
+
+func (b blueprint) containers(steps []mergedStep, template crds.PodTemplate) []corev1.Container {
+	containers := make([]corev1.Container, 0, len(steps))
+	for i, step := range steps {
+		c := step.container
+		c.Name = containerName(step.Step, i)
+		c.Args = b.entrypointArgs(step, i)
+		c.Command = []string{entrypoint}
+		c.TerminationMessagePath = terminationLog
+		c.WorkingDir = workingDir(c.WorkingDir)
+		c.Env = append(slices.Clip(c.Env), b.allowedEnv(template.Env)...)
+		c.VolumeMounts = withInternalMounts(c.VolumeMounts, step.Script != "")
+		containers = append(containers, c)
+	}
+	return containers
+}
+
+func (b blueprint) allowedEnv(env []corev1.EnvVar) []corev1.EnvVar {
+	return slices.DeleteFunc(slices.Clone(env), func(e corev1.EnvVar) bool {
+		return slices.Contains(b.config.ForbiddenEnv, e.Name)
+	})
+}
+
+// workingDir makes a relative directory one of the workspace, as Tekton does.
+// The container runtime creates directories that are not there.
+func workingDir(dir string) string {
+	if dir == "" || path.IsAbs(dir) {
+		return dir
+	}
+	return path.Join(workspaceDir, dir)
+}
+
+// withInternalMounts adds the controller's own mounts; where the user mounts the
+// same path, the user's wins.
+func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.VolumeMount {
+	internal := []corev1.VolumeMount{
+		{Name: binVolume, MountPath: binDir, ReadOnly: true},
+		{Name: volumePrefix + "workspace", MountPath: workspaceDir},
+		{Name: volumePrefix + "home", MountPath: homeDir},
+		{Name: volumePrefix + "results", MountPath: resultsDir},
+		{Name: volumePrefix + "steps", MountPath: stepsDir},
+		{Name: volumePrefix + "run", MountPath: runDir},
+	}
+	if script {
+		internal = append(internal, corev1.VolumeMount{Name: scriptsVolume, MountPath: scriptsDir})
+	}
+	taken := map[string]bool{}
+	for _, mount := range mounts {
+		taken[path.Clean(mount.MountPath)] = true
+	}
+	all := slices.Clip(mounts)
+	for _, mount := range internal {
+		if !taken[mount.MountPath] {
+			all = append(all, mount)
+		}
+	}
+	return all
+}
+
+// entrypointArgs is the command line of the step's entrypoint; the contract is
+// that of the entrypoint package.
+func (b blueprint) entrypointArgs(step mergedStep, i int) []string {
+	var args []string
+	if i > 0 {
+		args = append(args, "-wait_file", runDir+"/"+strconv.Itoa(i-1)+"/out")
+	}
+	args = append(args,
+		"-post_file", runDir+"/"+strconv.Itoa(i)+"/out",
+		"-termination_path", terminationLog,
+		"-step_metadata_dir", stepsDir+"/"+containerName(step.Step, i))
+	if len(b.spec.Results) > 0 {
+		args = append(args, "-results", resultNames(b.spec.Results))
+	}
+	if step.OnError != "" {
+		args = append(args, "-on_error", string(step.OnError))
+	}
+	if step.Timeout != nil {
+		args = append(args, "-timeout", step.Timeout.Duration.String())
+	}
+	if step.StdoutConfig != nil {
+		args = append(args, "-stdout_path", step.StdoutConfig.Path)
+	}
+	if step.StderrConfig != nil {
+		args = append(args, "-stderr_path", step.StderrConfig.Path)
+	}
+	command := step.container.Command
+	if step.Script != "" {
+		file := scriptsDir + "/script-" + strconv.Itoa(i)
+		for _, piece := range pieces(withInterpreter(step.Script), maxArgument) {
+			args = append(args, "-script", escape(piece))
+		}
+		args = append(args, "-script_file", file)
+		command = []string{file}
+	}
+	args = append(args, "-entrypoint", command[0], "--")
+	args = append(args, command[1:]...)
+	return append(args, step.container.Args...)
+}
+
+func resultNames(results []crds.TaskResult) string {
+	names := make([]string, len(results))
+	for i, result := range results {
+		names[i] = result.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// withInterpreter gives a script the interpreter that it does not name.
+func withInterpreter(script string) string {
+	if strings.HasPrefix(script, "#!") {
+		return script
+	}
+	return "#!/bin/sh\nset -e\n" + script
+}
+
+// escape keeps the kubelet from taking $(NAME) in a script for a variable of the
+// container: it turns "$$" into "$" and leaves the rest alone. Commands and args
+// are not escaped; there Kubernetes promises users that expansion.
+func escape(script string) string { return strings.ReplaceAll(script, "$", "$$") }
+
+// pieces cuts text into parts of at most size bytes without cutting a character
+// in two, which JSON could not carry.
+func pieces(text string, size int) []string {
+	var parts []string
+	for len(text) > size {
+		end := size
+		for end > size-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		parts = append(parts, text[:end])
+		text = text[end:]
+	}
+	return append(parts, text)
+}

@@ -1,0 +1,189 @@
+package taskrun
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"millrace/crds"
+)
+
+// A refusal is why a run cannot go on, final unless a person changes something
+// and starts another run. Reason and message become those of the condition.
+type refusal struct {
+	reason  crds.TaskRunReason
+	message string
+}
+
+func (r *refusal) Error() string { return string(r.reason) + ": " + r.message }
+
+func invalid(format string, args ...any) *refusal {
+	return &refusal{reason: crds.TaskRunReasonFailedValidation, message: fmt.Sprintf(format, args...)}
+}
+
+// resolve turns the task of a run into what the run will execute: checked
+// against the run, and with its variables replaced. The result is stored in
+// status.taskSpec before anything is started, and from then on only that copy is
+// read: a Task that is edited or deleted in mid-run changes nothing.
+//
+// task is the Task of spec.taskRef, and nil for an embedded one.
+func resolve(run *crds.TaskRun, task *crds.Task) (*crds.TaskSpec, *refusal) {
+	spec := run.Spec.TaskSpec
+	if task != nil {
+		spec = &task.Spec
+	}
+	if refused := unserved(run, spec); refused != nil {
+		return nil, refused
+	}
+	if refused := checkRun(run); refused != nil {
+		return nil, refused
+	}
+	if err := checkParams(spec.Params, run.Spec.Params); err != nil {
+		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
+	}
+	v := runVariables(run, spec)
+	w, err := newWorkspaces(run, spec, v)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	if err := w.check(); err != nil {
+		return nil, invalid("%v", err)
+	}
+	resolved, refused := replace(spec, v, w)
+	if refused != nil {
+		return nil, refused
+	}
+	return resolved, checkSteps(resolved)
+}
+
+// checkRun finds what would otherwise be reported about the pod.
+func checkRun(run *crds.TaskRun) *refusal {
+	if n := len(run.Name); n > maxNameLength {
+		return invalid("metadata.name has %d characters and can have %d: it becomes a label of the pod", n, maxNameLength)
+	}
+	if t := run.Spec.Timeout; t != nil && t.Duration < 0 {
+		return invalid("spec.timeout %s is negative", t.Duration)
+	}
+	return nil
+}
+
+// runVariables are those that depend on nothing but the run and the parameters
+// that its task declares; the pod template may use these and no others.
+func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables {
+	v := newVariables()
+	v.setParams(paramValues(spec.Params, run.Spec.Params))
+	v.strings["context.taskRun.name"] = run.Name
+	v.strings["context.taskRun.namespace"] = run.Namespace
+	v.strings["context.taskRun.uid"] = string(run.UID)
+	v.strings["context.task.name"] = taskName(run)
+	v.strings["context.task.retry-count"] = strconv.Itoa(attempt(run))
+	return v
+}
+
+// setPaths makes known where a step finds and leaves files.
+func (v variables) setPaths(spec *crds.TaskSpec) {
+	v.strings["credentials.path"] = credentialsDir
+	for _, result := range spec.Results {
+		for _, reference := range spellings("results", result.Name) {
+			v.strings[reference+".path"] = resultsDir + "/" + result.Name
+		}
+	}
+	for i, step := range spec.Steps {
+		name := containerName(step, i)
+		v.strings["steps."+name+".exitCode.path"] = stepsDir + "/" + name + "/exitCode"
+	}
+}
+
+// replace returns the spec with the variables replaced in every field in which
+// Tekton replaces them.
+func replace(spec *crds.TaskSpec, v variables, w workspaces) (*crds.TaskSpec, *refusal) {
+	v.setPaths(spec)
+	v.setWorkspaces(w)
+	v.faults = &faults{}
+	out := *spec
+	out.Workspaces = w.declared
+	out.DisplayName = v.text(spec.DisplayName)
+	out.Steps = slices.Clone(spec.Steps)
+	var err error
+	for i, step := range spec.Steps {
+		if out.Steps[i], err = apply(v.with(ownPaths(step.Workspaces)), step); err != nil {
+			return nil, invalid("step %q %v", stepName(step, i), err)
+		}
+	}
+	if out.StepTemplate, err = apply(v, spec.StepTemplate); err != nil {
+		return nil, invalid("stepTemplate %v", err)
+	}
+	if out.Volumes, err = apply(v, spec.Volumes); err != nil {
+		return nil, invalid("volumes %v", err)
+	}
+	return &out, v.faults.refusal()
+}
+
+func (f *faults) refusal() *refusal {
+	switch {
+	case len(f.outside) > 0:
+		slices.Sort(f.outside)
+		return invalid("non-existent param references:%v", f.outside)
+	case len(f.isolated) > 0:
+		return invalid("variable is not properly isolated: %v: an array can only be a whole element of command or args", f.isolated)
+	case len(f.unknown) > 0:
+		return invalid("non-existent variable: %v: neither does the task declare it nor the run give it", f.unknown)
+	default:
+		return nil
+	}
+}
+
+func stepName(step crds.Step, i int) string {
+	return containerName(step, i)[len(stepPrefix):]
+}
+
+// resultName keeps a result from being a path, or two names.
+var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+
+// checkSteps finds what the API server would not find in the pod, or would
+// report in words that speak of containers that the user has never seen.
+func checkSteps(spec *crds.TaskSpec) *refusal {
+	if len(spec.Steps) == 0 {
+		return invalid("the task has no steps")
+	}
+	for _, result := range spec.Results {
+		if !resultName.MatchString(result.Name) {
+			return invalid("result %q: its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends", result.Name)
+		}
+	}
+	for i, step := range spec.Steps {
+		if refused := checkStep(spec, step, stepName(step, i)); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+func checkStep(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	switch {
+	case step.Image == "" && (spec.StepTemplate == nil || spec.StepTemplate.Image == ""):
+		return invalid("step %q has no image", name)
+	case step.Script != "" && len(step.Command) > 0:
+		return invalid("step %q has both a script and a command, and can have one of them", name)
+	case step.OnError != "" && step.OnError != crds.OnErrorContinue && step.OnError != crds.OnErrorStopAndFail:
+		return invalid("step %q: onError is %q, and can be %q or %q", name, step.OnError, crds.OnErrorContinue, crds.OnErrorStopAndFail)
+	case step.Timeout != nil && step.Timeout.Duration < 0:
+		return invalid("step %q: timeout %s is negative", name, step.Timeout.Duration)
+	default:
+		return checkRequests(spec, step, name)
+	}
+}
+
+func checkRequests(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	for resource, request := range step.ComputeResources.Requests {
+		limit, ok := step.ComputeResources.Limits[resource]
+		if !ok && spec.StepTemplate != nil {
+			limit, ok = spec.StepTemplate.ComputeResources.Limits[resource]
+		}
+		if ok && limit.Cmp(request) < 0 {
+			return invalid("step %q: Invalid request resource value: %v must be less or equal to limit %v", name, request.String(), limit.String())
+		}
+	}
+	return nil
+}

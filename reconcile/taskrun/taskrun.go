@@ -1,0 +1,226 @@
+package taskrun
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// Config is what an administrator decides about all runs. Its zero value needs
+// an EntrypointImage and is otherwise Tekton's default configuration.
+type Config struct {
+	// EntrypointImage has the entrypoint program at /entrypoint, and is named as
+	// nodes can pull it. There is no default.
+	EntrypointImage string
+	// EntrypointPullPolicy is for that image. Default: IfNotPresent.
+	EntrypointPullPolicy corev1.PullPolicy
+	// Mode says how the entrypoint gets into pods. Default: ModeAuto. On servers
+	// that are known to have no image volumes, ModeInitContainer saves a refused
+	// request now and then.
+	Mode Mode
+	// ManagedBy are the values of spec.managedBy that make a run ours; a run
+	// without one is ours if crds.ManagedBy is among them. Default: crds.ManagedBy.
+	ManagedBy []string
+	// DefaultTimeout is for runs that name none. Default: one hour; negative: none.
+	DefaultTimeout time.Duration
+	// DefaultServiceAccount is for pods of runs that name none. Default: what the
+	// API server takes, which is "default".
+	DefaultServiceAccount string
+	// ManagedByLabel is the value of app.kubernetes.io/managed-by on pods whose run
+	// has none. Default: tekton-pipelines.
+	ManagedByLabel string
+	// Release goes into the annotation pipeline.tekton.dev/release of pods: seven
+	// hexadecimal digits. Default: no annotation.
+	Release string
+	// ImagePullBackOffTimeout is how long a run waits for an image that cannot be
+	// pulled. Default: not at all, once the kubelet backs off.
+	ImagePullBackOffTimeout time.Duration
+	// CreateContainerErrorTimeout likewise, for containers that cannot be created.
+	CreateContainerErrorTimeout time.Duration
+	// ExplainPendingAfter is how old a pod is before its run says what an ordinary
+	// start is waiting for; trouble is told at once. Default: 8 s, since people are
+	// to have a reason within 10 s, and a healthy start has no reader for one.
+	ExplainPendingAfter time.Duration
+	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
+	ForbiddenEnv []string
+	// Provenance goes into the status of every run that starts. Default: nothing.
+	Provenance *crds.Provenance
+}
+
+func (c Config) entrypointPullPolicy() corev1.PullPolicy {
+	if c.EntrypointPullPolicy == "" {
+		return corev1.PullIfNotPresent
+	}
+	return c.EntrypointPullPolicy
+}
+
+func (c Config) managedByLabel() string {
+	if c.ManagedByLabel == "" {
+		return "tekton-pipelines"
+	}
+	return c.ManagedByLabel
+}
+
+func (c Config) explainPendingAfter() time.Duration {
+	if c.ExplainPendingAfter == 0 {
+		return 8 * time.Second
+	}
+	return c.ExplainPendingAfter
+}
+
+// ours tells whether the run is for this controller.
+func (c Config) ours(run *crds.TaskRun) bool {
+	by := crds.ManagedBy
+	if run.Spec.ManagedBy != nil && *run.Spec.ManagedBy != "" {
+		by = *run.Spec.ManagedBy
+	}
+	if len(c.ManagedBy) == 0 {
+		return by == crds.ManagedBy
+	}
+	return slices.Contains(c.ManagedBy, by)
+}
+
+// timeout is how long one attempt of the run may take; 0 for ever.
+func timeout(run *crds.TaskRun, c Config) time.Duration {
+	switch {
+	case run.Spec.Timeout != nil:
+		return run.Spec.Timeout.Duration
+	case c.DefaultTimeout < 0:
+		return 0
+	case c.DefaultTimeout == 0:
+		return time.Hour
+	default:
+		return c.DefaultTimeout
+	}
+}
+
+// Caches are where a reconcile reads. The functions return private copies that
+// the reconcile may change, false for what is not there, and an error for what is
+// there and cannot be decoded.
+type Caches struct {
+	TaskRun func(types.NamespacedName) (crds.TaskRun, bool, error)
+	Head    func(types.NamespacedName) (Head, bool, error)
+	Task    func(types.NamespacedName) (crds.Task, bool, error)
+	Pod     func(types.NamespacedName) (corev1.Pod, bool, error)
+
+	// TaskRuns and Pods are the caches that the functions read, for the gate.
+	TaskRuns reconcile.Cache
+	Pods     reconcile.Cache
+}
+
+// Head is as much of a TaskRun as can be decoded when the whole cannot.
+type Head struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		ManagedBy *string `json:"managedBy"`
+	} `json:"spec"`
+	Status struct {
+		Conditions crds.Conditions `json:"conditions"`
+	} `json:"status"`
+}
+
+// Gate keeps a key from being reconciled before the caches have seen what its
+// last reconcile wrote. *reconcile.Gate is one.
+type Gate interface {
+	Wrote(key types.NamespacedName, cache reconcile.Cache, resourceVersion string)
+	Doubt(key types.NamespacedName)
+	InDoubt(key types.NamespacedName) bool
+	Clear(key types.NamespacedName)
+}
+
+// Recorder emits Kubernetes events. A record.EventRecorder is one. It must not
+// block.
+type Recorder interface {
+	Event(object runtime.Object, eventType, reason, message string)
+}
+
+// Trace is told what happens; every func may be nil. They are called by the
+// worker that did it, after the API server has answered, and hold it up.
+type Trace struct {
+	// Started: an attempt has been written down. Not called again after a restart.
+	Started func(key types.NamespacedName)
+	// Done: the run has ended, and this process has written so.
+	Done func(Done)
+	// Planned: a plan has been made and is about to be acted on.
+	Planned func(key types.NamespacedName, p Plan)
+	// Noop: that plan had nothing to do.
+	Noop func(key types.NamespacedName)
+	// FellBack: a pod could not use the image volume.
+	FellBack func(key types.NamespacedName, because string)
+}
+
+// Done is the end of a run.
+type Done struct {
+	Key      types.NamespacedName
+	Task     string // of spec.taskRef; empty for an embedded task
+	Status   corev1.ConditionStatus
+	Reason   string
+	Duration time.Duration // from start to completion
+}
+
+// Parts are what a Reconciler works with; all are needed but Recorder and Trace.
+type Parts struct {
+	Caches   Caches
+	Client   Client
+	Gate     Gate
+	Images   Images
+	Recorder Recorder
+	Trace    Trace
+}
+
+// Reconciler executes TaskRuns.
+type Reconciler struct {
+	config   Config
+	parts    Parts
+	injector injector
+}
+
+// New returns a Reconciler, which does nothing by itself.
+func New(config Config, parts Parts) *Reconciler {
+	return &Reconciler{config: config, parts: parts}
+}
+
+// A reconcile plans at most this often: for the look-ups of images, for the
+// answer to a creation, and for what came of that.
+const maxPlans = 4
+
+// Reconcile brings one run forward by as much as can be done now. It may be
+// called by many workers at once, for different keys.
+//
+// An error is trouble with the API server or the network, and asks for the key to
+// be tried again; a run that is wrong is no error but a condition of that run.
+func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	o, err := r.observe(ctx, key)
+	if err != nil || o == nil {
+		return reconcile.Result{}, err
+	}
+	for range maxPlans {
+		p := plan(*o, time.Now(), r.config)
+		r.tell(ctx, key, p)
+		again, result, err := r.act(ctx, key, o, p)
+		if !again {
+			return result, err
+		}
+	}
+	return reconcile.Result{Requeue: true}, nil
+}
+
+func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan) {
+	klog.FromContext(ctx).V(4).Info("Planned", "plan", p)
+	if r.parts.Trace.Planned != nil {
+		r.parts.Trace.Planned(key, p)
+	}
+	if len(p.Actions) == 0 && len(p.Lookups) == 0 && r.parts.Trace.Noop != nil {
+		r.parts.Trace.Noop(key)
+	}
+}

@@ -1,0 +1,103 @@
+package taskrun
+
+import (
+	"fmt"
+	"slices"
+
+	"millrace/crds"
+)
+
+// unserved refuses what this version cannot execute, by its name. To pass over a
+// field in silence would be worse: a task without its sidecar, or a step whose
+// condition nobody looked at, does something that its author never asked for.
+func unserved(run *crds.TaskRun, spec *crds.TaskSpec) *refusal {
+	features := slices.Concat(unservedOfRun(run.Spec), unservedOfWorkspaces(run.Spec.Workspaces), unservedOfTask(spec))
+	for i, step := range spec.Steps {
+		features = append(features, unservedOfStep(step, fmt.Sprintf("steps[%s]", stepName(step, i)))...)
+	}
+	for _, feature := range features {
+		if feature.used {
+			return invalid("%s is not served by this version of the controller: %s", feature.field, feature.instead)
+		}
+	}
+	return nil
+}
+
+type feature struct {
+	used    bool
+	field   string
+	instead string
+}
+
+func unservedOfRun(spec crds.TaskRunSpec) []feature {
+	return []feature{
+		{spec.Retries > 0, "spec.retries", "leave it out, and start another run when one fails"},
+		{spec.Debug != nil, "spec.debug", "leave it out"},
+		{len(spec.StepSpecs) > 0, "spec.stepSpecs", "set computeResources in the steps of the task"},
+		{len(spec.SidecarSpecs) > 0, "spec.sidecarSpecs", "leave it out"},
+		{spec.ComputeResources != nil, "spec.computeResources", "set computeResources in the steps of the task"},
+	}
+}
+
+func unservedOfWorkspaces(bindings []crds.WorkspaceBinding) []feature {
+	features := make([]feature, len(bindings))
+	for i, b := range bindings {
+		field := fmt.Sprintf("spec.workspaces[%s].volumeClaimTemplate", b.Name)
+		features[i] = feature{b.VolumeClaimTemplate != nil, field, "create the PersistentVolumeClaim, and bind it with persistentVolumeClaim"}
+	}
+	return features
+}
+
+func unservedOfTask(spec *crds.TaskSpec) []feature {
+	features := make([]feature, 0, 1+len(spec.Params)+2*len(spec.Results))
+	features = append(features, feature{len(spec.Sidecars) > 0, "sidecars", "run the task without them, or start what they do in a step"})
+	for _, param := range spec.Params {
+		features = append(features, feature{len(param.Enum) > 0, fmt.Sprintf("params[%s].enum", param.Name), "check the value in a step"})
+	}
+	for _, result := range spec.Results {
+		other := result.Type != "" && result.Type != crds.ParamTypeString
+		features = append(features,
+			feature{other, fmt.Sprintf("results[%s].type: %s", result.Name, result.Type), "declare it a string and write JSON into it"},
+			feature{result.Value != nil, fmt.Sprintf("results[%s].value", result.Name), "write the result to $(results." + result.Name + ".path)"})
+	}
+	return features
+}
+
+func unservedOfStep(step crds.Step, field string) []feature {
+	return []feature{
+		{step.Ref != nil, field + ".ref", "write the StepAction's image and script into the step"},
+		{len(step.Params) > 0, field + ".params", "only a StepAction takes parameters, and these are not served"},
+		{len(step.Results) > 0, field + ".results", "declare the result in the task"},
+		{len(step.When) > 0, field + ".when", "test the condition in the step's script"},
+	}
+}
+
+// source tells where the task of a run comes from, or refuses the run. ref is
+// empty for an embedded task.
+func source(run *crds.TaskRun) (ref string, refused *refusal) {
+	task := run.Spec.TaskRef
+	if task == nil {
+		if run.Spec.TaskSpec == nil {
+			return "", unresolved("taskRun %s not providing TaskRef or TaskSpec", run.Name)
+		}
+		return "", nil
+	}
+	switch {
+	case run.Spec.TaskSpec != nil:
+		return "", invalid("spec.taskRef and spec.taskSpec are both given, and a run can have one of them")
+	case task.Resolver != "":
+		return "", invalid("spec.taskRef.resolver: %s is not served by this version of the controller: apply the Task to the cluster, and refer to it by name", task.Resolver)
+	case len(task.Params) > 0:
+		return "", invalid("spec.taskRef.params belong to a resolver, and none is named; parameters of the task go into spec.params")
+	case task.Kind != "" && task.Kind != crds.KindTask:
+		return "", unresolved("spec.taskRef.kind: %s is not served: a TaskRun executes a Task", task.Kind)
+	case task.Name == "":
+		return "", unresolved("taskRun %s not providing TaskRef or TaskSpec: spec.taskRef has no name", run.Name)
+	default:
+		return task.Name, nil
+	}
+}
+
+func unresolved(format string, args ...any) *refusal {
+	return &refusal{reason: crds.TaskRunReasonFailedResolution, message: fmt.Sprintf(format, args...)}
+}

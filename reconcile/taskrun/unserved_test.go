@@ -1,0 +1,108 @@
+package taskrun
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"millrace/crds"
+)
+
+// What this version does not serve it refuses, and the message begins with the
+// name of the field.
+func TestUnservedIsRefusedByName(t *testing.T) {
+	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
+	for spec, field := range map[string]string{
+		step + "\nretries: 1": "spec.retries",
+		step + "\ndebug: {breakpoints: {onFailure: enabled}}":              "spec.debug",
+		step + "\nstepSpecs: [{name: a}]":                                  "spec.stepSpecs",
+		step + "\nsidecarSpecs: [{name: a}]":                               "spec.sidecarSpecs",
+		step + "\ncomputeResources: {}":                                    "spec.computeResources",
+		step + "\nworkspaces: [{name: w, volumeClaimTemplate: {}}]":        "spec.workspaces[w].volumeClaimTemplate",
+		"taskSpec: {sidecars: [{name: s, image: x}], steps: [{image: x}]}": "sidecars",
+		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}":  "params[p].enum",
+		"taskSpec: {results: [{name: r, type: array}], steps: [{}]}":       "results[r].type: array",
+		"taskSpec: {results: [{name: r, type: object}], steps: [{}]}":      "results[r].type: object",
+		"taskSpec: {results: [{name: r, value: x}], steps: [{}]}":          "results[r].value",
+		"taskSpec: {steps: [{ref: {name: x}}]}":                            "steps[unnamed-0].ref",
+		"taskSpec: {steps: [{name: a, params: [{name: x, value: y}]}]}":    "steps[a].params",
+		"taskSpec: {steps: [{name: a, results: [{name: x}]}]}":             "steps[a].results",
+		"taskSpec: {steps: [{name: a, when: [{input: x}]}]}":               "steps[a].when",
+		"taskRef: {resolver: git}":                                         "spec.taskRef.resolver: git",
+	} {
+		run := parseRun(t, spec)
+		_, refused := source(run)
+		if refused == nil {
+			_, refused = resolve(run, nil)
+		}
+		if refused == nil || refused.reason != crds.TaskRunReasonFailedValidation || !strings.HasPrefix(refused.message, field+" is not served") {
+			t.Errorf("%s: %v", field, refused)
+		}
+	}
+}
+
+// What is wrong ends with words about what is wrong.
+func TestInvalidIsRefused(t *testing.T) {
+	for spec, want := range map[string]string{
+		"{}":                            "TaskRunResolutionFailed: taskRun run not providing TaskRef or TaskSpec",
+		"taskRef: {kind: Task}":         "TaskRunResolutionFailed: taskRun run not providing TaskRef or TaskSpec: spec.taskRef has no name",
+		"taskRef: {name: x, kind: Foo}": "TaskRunResolutionFailed: spec.taskRef.kind: Foo is not served: a TaskRun executes a Task",
+		"taskRef: {name: x}\ntaskSpec: {steps: []}":                               "TaskRunValidationFailed: spec.taskRef and spec.taskSpec are both given, and a run can have one of them",
+		"taskSpec: {results: [{name: ../token}], steps: [{image: x, script: x}]}": `TaskRunValidationFailed: result "../token": its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends`,
+		"taskSpec: {results: [{name: 'a,b'}], steps: [{image: x, script: x}]}":    `TaskRunValidationFailed: result "a,b": its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends`,
+		"taskSpec: {}": "TaskRunValidationFailed: the task has no steps",
+		"taskSpec: {steps: [{name: a, script: x}]}":                                                                                       `TaskRunValidationFailed: step "a" has no image`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, command: [y]}]}":                                                               `TaskRunValidationFailed: step "a" has both a script and a command, and can have one of them`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, onError: maybe}]}":                                                             `TaskRunValidationFailed: step "a": onError is "maybe", and can be "continue" or "stopAndFail"`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, timeout: -1s}]}":                                                               `TaskRunValidationFailed: step "a": timeout -1s is negative`,
+		"timeout: -1s\ntaskSpec: {steps: [{name: a, image: x, script: x}]}":                                                               "TaskRunValidationFailed: spec.timeout -1s is negative",
+		"taskSpec: {steps: [{name: a, image: x, script: x, computeResources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}":                   `TaskRunValidationFailed: step "a": Invalid request resource value: 2 must be less or equal to limit 1`,
+		"taskSpec: {params: [{name: p, type: array}], steps: [{image: x, script: x}]}\nparams: [{name: p, value: s}]":                     "TaskRunValidationFailed: invalid input params for task run: param types don't match the user-specified type: [p]",
+		"taskSpec: {params: [{name: p}], steps: [{image: x, script: x}]}\nparams: [{name: p, value: [s]}]":                                "TaskRunValidationFailed: invalid input params for task run: param types don't match the user-specified type: [p]",
+		"taskSpec: {params: [{name: p, properties: {a: {}, b: {}}}], steps: [{image: x, script: x}]}\nparams: [{name: p, value: {a: x}}]": "TaskRunValidationFailed: invalid input params for task run: missing keys for these params which are required in ParamSpec's properties map[p:[b]]",
+		"taskSpec: {params: [{name: p, default: [a]}], steps: [{image: x, script: '$(params.p[1])'}]}":                                    "TaskRunValidationFailed: non-existent param references:[$(params.p[1])]",
+		"taskSpec: {params: [{name: p, default: [a]}], steps: [{image: x, script: '$(params.p[*])'}]}":                                    "TaskRunValidationFailed: variable is not properly isolated: [$(params.p[*])]: an array can only be a whole element of command or args",
+		"taskSpec: {steps: [{image: x, script: '$(params.p)'}]}":                                                                          "TaskRunValidationFailed: non-existent variable: [$(params.p)]: neither does the task declare it nor the run give it",
+		"taskSpec: {workspaces: [{name: w}], steps: [{image: x, script: x}]}":                                                             `TaskRunValidationFailed: declared workspace "w" is required but has not been bound`,
+		"taskSpec: {steps: [{image: x, script: x}]}\nworkspaces: [{name: w}]":                                                             `TaskRunValidationFailed: binding "w" is invalid: it needs exactly one kind of volume and has 0 []`,
+		"taskSpec: {steps: [{image: x, script: x}]}\nworkspaces: [{name: w, emptyDir: {}, secret: {secretName: s}}]":                      `TaskRunValidationFailed: binding "w" is invalid: it needs exactly one kind of volume and has 2 [emptyDir secret]`,
+	} {
+		run := parseRun(t, spec)
+		_, refused := source(run)
+		if refused == nil {
+			_, refused = resolve(run, nil)
+		}
+		if refused == nil || refused.Error() != want {
+			t.Errorf("%s:\n got %v\nwant %s", spec, refused, want)
+		}
+	}
+}
+
+// A binding must be declared, unless the task is part of the run.
+func TestBindingOfReferredTaskMustBeDeclared(t *testing.T) {
+	run := parseRun(t, "taskRef: {name: t}\nworkspaces: [{name: w, emptyDir: {}}]")
+	task := &crds.Task{Spec: *parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}").Spec.TaskSpec}
+	_, refused := resolve(run, task)
+	if refused == nil || refused.message != `workspace binding "w" does not match any declared workspace` {
+		t.Errorf("got %v", refused)
+	}
+}
+
+func TestLongNamesAreRefused(t *testing.T) {
+	run := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
+	run.Name = strings.Repeat("a", 64)
+	if _, refused := resolve(run, nil); refused == nil || !strings.Contains(refused.message, "metadata.name has 64 characters") {
+		t.Errorf("got %v", refused)
+	}
+}
+
+func parseRun(t *testing.T, spec string) *crds.TaskRun {
+	t.Helper()
+	run := &crds.TaskRun{}
+	run.Name = "run"
+	if err := yaml.UnmarshalStrict([]byte(spec), &run.Spec); err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	return run
+}

@@ -1,0 +1,210 @@
+package taskrun
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+)
+
+// workspaces pairs what a task declares with what a run binds, both with their
+// variables replaced.
+type workspaces struct {
+	run      types.UID
+	declared []crds.WorkspaceDeclaration
+	bindings []crds.WorkspaceBinding
+}
+
+// newWorkspaces replaces the variables of both sides. An embedded task need not
+// declare what the run binds (Tekton's propagated workspaces).
+func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables) (workspaces, error) {
+	w := workspaces{run: run.UID, declared: slices.Clone(spec.Workspaces)}
+	for i := range w.declared {
+		w.declared[i].MountPath = v.text(w.declared[i].MountPath)
+	}
+	var err error
+	if w.bindings, err = apply(v, run.Spec.Workspaces); err != nil {
+		return w, fmt.Errorf("workspaces of the run: %w", err)
+	}
+	if run.Spec.TaskSpec == nil {
+		return w, nil
+	}
+	for _, b := range w.bindings {
+		if _, ok := w.declaration(b.Name); !ok {
+			w.declared = append(w.declared, crds.WorkspaceDeclaration{Name: b.Name})
+		}
+	}
+	return w, nil
+}
+
+func (w workspaces) declaration(name string) (crds.WorkspaceDeclaration, bool) {
+	i := slices.IndexFunc(w.declared, func(d crds.WorkspaceDeclaration) bool { return d.Name == name })
+	if i < 0 {
+		return crds.WorkspaceDeclaration{}, false
+	}
+	return w.declared[i], true
+}
+
+func (w workspaces) binding(name string) (crds.WorkspaceBinding, bool) {
+	i := slices.IndexFunc(w.bindings, func(b crds.WorkspaceBinding) bool { return b.Name == name })
+	if i < 0 {
+		return crds.WorkspaceBinding{}, false
+	}
+	return w.bindings[i], true
+}
+
+// check compares what the run binds with what the task declares.
+func (w workspaces) check() error {
+	for _, b := range w.bindings {
+		if named := sources(b); len(named) != 1 {
+			return fmt.Errorf("binding %q is invalid: it needs exactly one kind of volume and has %d %v", b.Name, len(named), named)
+		}
+	}
+	for _, d := range w.declared {
+		if _, bound := w.binding(d.Name); !bound && !d.Optional {
+			return fmt.Errorf("declared workspace %q is required but has not been bound", d.Name)
+		}
+	}
+	for _, b := range w.bindings {
+		if _, ok := w.declaration(b.Name); !ok {
+			return fmt.Errorf("workspace binding %q does not match any declared workspace", b.Name)
+		}
+	}
+	return nil
+}
+
+func sources(b crds.WorkspaceBinding) []string {
+	var named []string
+	add := func(set bool, name string) {
+		if set {
+			named = append(named, name)
+		}
+	}
+	add(b.VolumeClaimTemplate != nil, "volumeClaimTemplate")
+	add(b.PersistentVolumeClaim != nil, "persistentVolumeClaim")
+	add(b.EmptyDir != nil, "emptyDir")
+	add(b.ConfigMap != nil, "configMap")
+	add(b.Secret != nil, "secret")
+	add(b.Projected != nil, "projected")
+	add(b.CSI != nil, "csi")
+	return named
+}
+
+// volumes gives each bound workspace its volume. A claim that is bound twice is
+// one volume: a pod cannot attach it twice.
+func (w workspaces) volumes() map[string]corev1.Volume {
+	volumes := make(map[string]corev1.Volume, len(w.bindings))
+	claims := map[string]corev1.Volume{}
+	for _, b := range w.bindings {
+		volume := corev1.Volume{Name: volumeName(w.run, b.Name), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: b.PersistentVolumeClaim,
+			EmptyDir:              b.EmptyDir,
+			ConfigMap:             b.ConfigMap,
+			Secret:                b.Secret,
+			Projected:             b.Projected,
+			CSI:                   b.CSI,
+		}}
+		if claim := b.PersistentVolumeClaim; claim != nil {
+			if first, ok := claims[claim.ClaimName]; ok {
+				volume = first
+			}
+			claims[claim.ClaimName] = volume
+		}
+		volumes[b.Name] = volume
+	}
+	return volumes
+}
+
+// podVolumes are the volumes of the bindings, each once, in their order.
+func (w workspaces) podVolumes() []corev1.Volume {
+	byWorkspace := w.volumes()
+	var volumes []corev1.Volume
+	for _, b := range w.bindings {
+		volume := byWorkspace[b.Name]
+		if !slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == volume.Name }) {
+			volumes = append(volumes, volume)
+		}
+	}
+	return volumes
+}
+
+// mounts are those of one step. A workspace that any step names in its own list
+// is seen by the steps that name it only; every other one is seen by all.
+func (w workspaces) mounts(steps []crds.Step, step crds.Step) []corev1.VolumeMount {
+	volumes := w.volumes()
+	var mounts []corev1.VolumeMount
+	for _, b := range w.bindings {
+		usage, named := usageOf(step, b.Name)
+		if !named && isolated(steps, b.Name) {
+			continue
+		}
+		d, _ := w.declaration(b.Name)
+		path := mountPath(d)
+		if usage.MountPath != "" {
+			path = usage.MountPath
+		}
+		mounts = append(mounts, corev1.VolumeMount{
+			Name:      volumes[b.Name].Name,
+			MountPath: path,
+			SubPath:   b.SubPath,
+			ReadOnly:  d.ReadOnly,
+		})
+	}
+	return mounts
+}
+
+func mountPath(d crds.WorkspaceDeclaration) string {
+	if d.MountPath != "" {
+		return d.MountPath
+	}
+	return workspaceDir + "/" + d.Name
+}
+
+func usageOf(step crds.Step, workspace string) (crds.WorkspaceUsage, bool) {
+	i := slices.IndexFunc(step.Workspaces, func(u crds.WorkspaceUsage) bool { return u.Name == workspace })
+	if i < 0 {
+		return crds.WorkspaceUsage{}, false
+	}
+	return step.Workspaces[i], true
+}
+
+func isolated(steps []crds.Step, workspace string) bool {
+	return slices.ContainsFunc(steps, func(step crds.Step) bool {
+		_, named := usageOf(step, workspace)
+		return named
+	})
+}
+
+// setWorkspaces makes $(workspaces.<name>.*) known.
+func (v variables) setWorkspaces(w workspaces) {
+	volumes := w.volumes()
+	for _, d := range w.declared {
+		b, bound := w.binding(d.Name)
+		path, claim := "", ""
+		if bound {
+			path = mountPath(d)
+		}
+		if b.PersistentVolumeClaim != nil {
+			claim = b.PersistentVolumeClaim.ClaimName
+		}
+		v.strings["workspaces."+d.Name+".bound"] = strconv.FormatBool(bound)
+		v.strings["workspaces."+d.Name+".path"] = path
+		v.strings["workspaces."+d.Name+".claim"] = claim
+		v.strings["workspaces."+d.Name+".volume"] = volumes[d.Name].Name
+	}
+}
+
+// ownPaths are the paths of workspaces that a step mounts elsewhere than declared.
+func ownPaths(usages []crds.WorkspaceUsage) map[string]string {
+	paths := map[string]string{}
+	for _, usage := range usages {
+		if usage.MountPath != "" {
+			paths["workspaces."+usage.Name+".path"] = usage.MountPath
+		}
+	}
+	return paths
+}
