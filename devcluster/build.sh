@@ -6,7 +6,7 @@
 #   .            imgserver, relay, pause
 #
 # A program is built again only when its inputs changed: their hash is kept
-# beside the program. The first build compiles some 4,000 packages.
+# beside the program. The first build compiles about 4,000 packages.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 export CGO_ENABLED=0
@@ -31,17 +31,19 @@ inputs() (
   { go version && cat "$here/build.sh" && find "$@" -type f -not -path '*/.*' -print0 | sort -z | xargs -0 cat; } | sha256sum
 )
 
-# compile MODULE ARGUMENT... runs go build, and tells how it goes every 20 s.
+# compile MODULE OUTPUT LINKER-FLAGS PACKAGE... runs go build, and tells every
+# 20 s how it goes. Packages that the machine has compiled before are not counted.
 compile() {
-  local module=$1 log=$build/$1.log pid next=20
-  shift
-  [ "$module" != . ] || log=$build/tools.log
-  (cd "$here/$module" && exec go build -v -buildvcs=false -trimpath "$@") >"$log" 2>&1 &
+  local log=$build/${1/#./tools}.log output=$2 flags=$3 next=$((SECONDS + 20)) pid all
+  cd "$here/$1"
+  shift 3
+  all=$(go list -deps "$@" 2>/dev/null | wc -l)
+  go build -v -buildvcs=false -trimpath -ldflags "$flags" -o "$output" "$@" >"$log" 2>&1 &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     if [ "$SECONDS" -ge "$next" ]; then
-      say "  $(grep -vc downloading "$log") packages compiled"
+      say "  $(grep -vc 'downloading' "$log") of $all packages compiled"
       next=$((SECONDS + 20))
     fi
   done
@@ -56,7 +58,7 @@ build_kube() {
   hash=$(inputs kube .)
   ! up_to_date kube "$hash" kube || return 0
   say "building Kubernetes $kube_version (the first time on a machine: 5 to 10 minutes on two cores)"
-  compile kube -ldflags "-s -w $(version_flags)" -o "$bin/kube" .
+  compile kube "$bin/kube" "-s -w $(version_flags)" .
   local name
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do
     ln -sf kube "$bin/$name"
@@ -69,8 +71,8 @@ build_containerd() {
   local hash
   hash=$(inputs containerd .)
   ! up_to_date containerd "$hash" containerd || return 0
-  say "building containerd $containerd_version (the first time on a machine: 3 to 5 minutes on two cores)"
-  compile containerd -ldflags "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" -o "$bin/" tool
+  say "building containerd $containerd_version (the first time on a machine: a minute or two)"
+  compile containerd "$bin/" "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" tool
   echo "$hash" >"$build/containerd.inputs"
   say "built containerd"
 }
@@ -79,7 +81,7 @@ build_tools() {
   local hash
   hash=$(inputs . go.mod go.sum imgserver relay pause)
   ! up_to_date tools "$hash" imgserver || return 0
-  compile . -ldflags "-s -w" -o "$bin/" ./imgserver ./relay ./pause
+  compile . "$bin/" "-s -w" ./imgserver ./relay ./pause
   echo "$hash" >"$build/tools.inputs"
   say "built imgserver, relay and pause"
 }

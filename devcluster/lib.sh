@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the scripts of devcluster share; it is sourced, never run. It reads
 #
 #   NAME   which cluster (default dev); each has a folder of its own
@@ -13,7 +14,6 @@ bin=$build/bin
 export STATE
 STATE=$(realpath -m "${STATE:-$here/.state}")
 state=$STATE/$NAME
-run=/run/millrace-devcluster
 # Names that a machine has only once (the cgroup, the register) come from the folder.
 id=$(printf %s "$state" | sha256sum | cut -c1-8)
 cgroup=millrace-$id
@@ -63,6 +63,7 @@ started_at() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
   # the name, in parentheses, may hold spaces: count the fields after it
+  # shellcheck disable=SC2086
   set -- ${stat##*) }
   case $1 in Z | X) ;; *) echo "${20}" ;; esac
 }
@@ -93,8 +94,8 @@ stop_all() {
   for part in "${parts[@]}"; do
     if pid=$(pid_of "$part"); then
       # the node: PID 1 of its pid namespace, whose parent ends when the last process in there is gone
-      [ "$part" != node ] || pid=$(cat "/proc/$pid/task/$pid/children")
-      kill -KILL $pid 2>/dev/null || true
+      [ "$part" != node ] || read -r pid <"/proc/$pid/task/$pid/children" || true
+      kill -KILL "$pid" 2>/dev/null || true
       wait_for 10 "the end of $part" gone "$part"
     fi
     rm -f "$state/pid/$part"

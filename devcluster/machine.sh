@@ -1,7 +1,9 @@
+# shellcheck shell=bash
 # What the clusters of one machine share; sourced after lib.sh. A kubelet sets
 # some of the kernel's switches machine-wide, and two mount points have fixed
 # names. The first cluster notes how things were, the last one puts them back.
 
+run=/run/millrace-devcluster
 switches=(vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops)
 mount_points=(/tmp/hostpath_pv /var/lib/cni)
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The keys of a cluster; sourced after lib.sh. One authority signs the two
 # serving certificates; the components and people come with tokens.
 

@@ -147,7 +147,7 @@ changed_image() {
   "$here/load-image.sh" "$work/layout" localhost/own:1
   reads_image own-second localhost/own:1 second
 }
-image_by_digest() { reads_image own-digest "localhost/own@$first" first; }
+image_by_digest() { [[ $first == localhost/own@sha256:* ]] && reads_image own-digest "$first" first; }
 
 # --- what was asked of the API server
 
@@ -179,6 +179,7 @@ keeps_objects() { KEEP=1 "$here/down.sh" && expect_status 1 && comes_up && k get
 # --- two at once
 
 second_comes_up() { NAME=selftest-b PORT=$((PORT + 1)) FEATURE_GATES=InPlacePodVerticalScalingExclusiveCPUs=true AUDIT=0 "$here/up.sh"; }
+# shellcheck disable=SC2030,SC2031 # that it stays in there is what is wanted
 in_second() { (export NAME=selftest-b && state=$STATE/selftest-b && "$@"); }
 second_has_gates() { in_second k get --raw /metrics | grep 'kubernetes_feature_enabled{name="InPlacePodVerticalScalingExclusiveCPUs".* 1$'; }
 second_has_no_audit() { [ ! -e "$STATE/selftest-b/log/audit.log" ]; }
@@ -190,13 +191,20 @@ port_is_taken() { ! NAME=selftest-b PORT=$PORT "$here/up.sh"; }
 
 only_loopback() { ! ss -ltnH | grep -v '127\.0\.0\.1:' | grep -E ":($PORT|5000|2379|2380|10250|6443) "; }
 switches() { (cd /proc/sys && head -n1 vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops); }
-processes() { readlink /proc/[0-9]*/ns/net | grep -c "^$1$" || true; }
+# directories: those that one of the programs would make on the machine if it were let.
+directories() {
+  ls -d /opt/containerd /run/containerd /tmp/hostpath_pv /usr/libexec/kubernetes /var/lib/cni /var/lib/containerd \
+    /var/lib/etcd /var/lib/kubelet /var/log/containers /var/log/pods /var/run/kubernetes 2>/dev/null || true
+}
+processes() { readlink /proc/[0-9]*/ns/net | grep -cxF "$1" || true; }
 no_process() { [ "$(processes "$network")" = 0 ] || { readlink /proc/[0-9]*/ns/net && return 1; }; }
 no_mount() { ! grep "$STATE/selftest" /proc/[0-9]*/mountinfo; }
 no_cgroup() { ! find /sys/fs/cgroup -name "$cgroup*" | grep .; }
+# shellcheck disable=SC2031
 no_folder() { [ ! -e "$state" ]; }
 no_port() { ! (exec 3<>"/dev/tcp/127.0.0.1/$PORT"); }
 same_switches() { switches | diff "$work/switches" -; }
+same_directories() { directories | diff "$work/directories" -; }
 
 need_root
 "$here/install.sh"
@@ -204,8 +212,10 @@ need_root
 clean_up && mkdir -p "$work"
 trap clean_up EXIT
 switches >"$work/switches"
+directories >"$work/directories"
 
 claim 'a cluster comes up' comes_up
+[ "$failures" = 0 ] || exit 1 # the rest would only say so again
 claim 'up finds it running' is_found
 claim 'status tells a cluster that runs from one that does not' says_status
 claim 'up refuses other settings for a cluster that exists' refuses_other_settings
@@ -242,6 +252,7 @@ claim 'no mount is left' no_mount
 claim 'no cgroup is left' no_cgroup
 claim 'no folder is left' no_folder
 claim 'nothing listens' no_port
+claim 'no directory is left elsewhere' same_directories
 claim "the kernel's switches are as they were" same_switches
 
 if [ "$failures" -gt 0 ]; then

@@ -25,7 +25,7 @@ settle() {
     PORT=${PORT:-6443} MAX_PODS=${MAX_PODS:-110} AUDIT=${AUDIT:-1}
     return 0
   fi
-  while IFS== read -r setting value; do
+  while IFS='=' read -r setting value; do
     asked=${!setting:-}
     [ -z "$asked" ] || [ "$asked" = "$value" ] ||
       die "it was made with $setting=$value, not $asked: run down.sh first, or choose another NAME"
@@ -127,7 +127,7 @@ start_controller_manager() {
     --service-account-private-key-file="$pki/service-account.key" --root-ca-file="$pki/ca.crt" \
     --use-service-account-credentials=true --enable-hostpath-provisioner=true \
     --kube-api-qps=300 --kube-api-burst=600 --concurrent-job-syncs=10 \
-    --terminated-pod-gc-threshold=0 --node-monitor-grace-period=120s \
+    --terminated-pod-gc-threshold=0 --node-monitor-grace-period=120s --flex-volume-plugin-dir="$state/etc/flexvolume" \
     ${FEATURE_GATES:+--feature-gates="$FEATURE_GATES"}
 }
 
@@ -154,6 +154,14 @@ node_ready() {
     ! [[ ${BASH_REMATCH[1]} < $(date -u -r "$state/pid/node" +%FT%TZ) ]]
 }
 
+# explain shows the last words of the parts that have died.
+explain() {
+  local part
+  for part in "${parts[@]}"; do
+    pid_of "$part" >/dev/null || { echo "--- $part has died:" && tail -n 5 "$state/log/$part.log"; } >&2
+  done
+}
+
 wait_until_ready() {
   wait_for 90 "the API server" api_ready
   say "API server ready"
@@ -162,6 +170,7 @@ wait_until_ready() {
   wait_for 60 "the default service account" kubectl -n default get serviceaccount default
   wait_for 90 "the node" node_ready
   wait_for 30 "the scheduler" in_node curl -sfk https://127.0.0.1:10259/readyz
+  make_storage_class
   say "node ready"
 }
 
@@ -191,11 +200,12 @@ main() {
   free_port
   keep_settings
   make_keys "$PORT"
+  trap explain EXIT
   start_node
   start_etcd
   start_apiserver
   wait_until_ready
-  make_storage_class
+  trap - EXIT
   say "up, at https://127.0.0.1:$PORT; to use it:  eval \"\$(${here}/env.sh)\""
 }
 

@@ -77,7 +77,11 @@ func (f fixture) layoutOf(what mutate.Appendable) string {
 
 func (f fixture) load(dir, image string) v1.Hash {
 	f.t.Helper()
-	digest, err := load(f.store, dir, image)
+	loaded, err := load(f.store, dir, image)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	digest, err := v1.NewHash(loaded.DigestStr())
 	if err != nil {
 		f.t.Fatal(err)
 	}

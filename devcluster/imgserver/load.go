@@ -4,23 +4,26 @@ import (
 	"fmt"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
 // load takes the image of the OCI layout in dir into the store under the
-// image name, and returns the digest under which it can be pulled as well.
-func load(s store, dir, image string) (v1.Hash, error) {
+// image name, and returns the reference by digest that will always mean it.
+func load(s store, dir, image string) (name.Digest, error) {
 	tag, err := name.NewTag(image)
 	if err != nil {
-		return v1.Hash{}, err
+		return name.Digest{}, err
 	}
 	from, err := rootOf(dir)
 	if err != nil {
-		return v1.Hash{}, err
+		return name.Digest{}, err
 	}
-	return s.put(tag, from)
+	digest, err := s.put(tag, from)
+	if err != nil {
+		return name.Digest{}, err
+	}
+	return tag.Digest(digest.String()), nil
 }
 
 // rootOf returns what a layout is made to carry: the one image or index that

@@ -84,10 +84,10 @@ func runLoad(args []string) error {
 	if err != nil {
 		return err
 	}
-	digest, err := load(s, flags.Arg(0), flags.Arg(1))
+	loaded, err := load(s, flags.Arg(0), flags.Arg(1))
 	if err != nil {
 		return fmt.Errorf("loading %s: %w", flags.Arg(0), err)
 	}
-	fmt.Println(digest)
+	fmt.Println(loaded.Name())
 	return nil
 }
