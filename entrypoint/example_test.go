@@ -14,18 +14,20 @@ func Example() {
 	in := func(name string) string { return filepath.Join(dir, name) }
 
 	test := exec.Command(program, "-wait_file", in("run/0/out"), "-post_file", in("run/1/out"),
-		"-termination_path", in("test"), "-entrypoint", "echo", "--", "testing")
-	test.Stdout = os.Stdout
-	_ = test.Start()
-
+		"-termination_path", in("message-test"), "-stdout_path", in("log"),
+		"-entrypoint", "echo", "--", "testing")
 	build := exec.Command(program, "-post_file", in("run/0/out"),
-		"-termination_path", in("build"), "-entrypoint", "echo", "--", "building")
-	build.Stdout = os.Stdout
-	fmt.Println(build.Run())
-	fmt.Println(test.Wait())
+		"-termination_path", in("message-build"), "-stdout_path", in("log"),
+		"-entrypoint", "echo", "--", "building")
+
+	_ = test.Start()
+	fmt.Println("build:", build.Run())
+	fmt.Println("test:", test.Wait())
+	log, _ := os.ReadFile(in("log"))
+	fmt.Print(string(log))
 	// Output:
+	// build: <nil>
+	// test: <nil>
 	// building
-	// <nil>
 	// testing
-	// <nil>
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -123,6 +124,19 @@ func TestAPostFileThatCannotBeWritten(t *testing.T) {
 	left, err := os.ReadDir(elsewhere)
 	p.must(err)
 	equal(t, "files written through the link", len(left), 0)
+}
+
+// The same, with the directory in order and a link in it.
+func TestAPostFileThatIsALink(t *testing.T) {
+	for _, link := range []string{"run/1/out", "steps/step-1/exitCode"} {
+		t.Run(link, func(t *testing.T) {
+			p := newPod(t)
+			p.must(os.WriteFile(p.path("precious"), []byte("precious"), 0o644))
+			p.sh("mkdir -p " + filepath.Dir(p.path(link)) + "; ln -s " + p.path("precious") + " " + p.path(link)).wants(0)
+			p.sh("true").wants(exitFailed).says(link)
+			equal(t, "what the link names", p.read("precious"), "precious")
+		})
+	}
 }
 
 func TestALaterStepSeesNoPostFileBeforeTheRestIsThere(t *testing.T) {

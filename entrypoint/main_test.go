@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ import (
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	if _, err := sources.ReadDir("."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "entrypoint")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -33,6 +38,7 @@ func buildAndRun(m *testing.M) int {
 	args := []string{"build", "-o", program}
 	if raceEnabled {
 		args = append(args, "-race") // the tests' detector does not see into a subprocess
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	build := exec.Command("go", append(args, ".")...)
 	build.Stderr = os.Stderr
@@ -42,6 +48,12 @@ func buildAndRun(m *testing.M) int {
 	}
 	return m.Run()
 }
+
+// sources are in the test binary so that a change of the program changes it: go
+// test would show the cached result of the program as it was.
+//
+//go:embed *.go
+var sources embed.FS
 
 // program is the path of the built program, set once by TestMain.
 var program string

@@ -111,6 +111,14 @@ func TestTheLargestResultThatFits(t *testing.T) {
 	p.sh("printf x >> "+p.path("results", "r"), "-results", "r").wants(exitFailed).says(tektonsWords)
 }
 
+// Encoders that think of web pages make six bytes of each of these.
+func TestMarkupTakesNoMoreRoomThanItHas(t *testing.T) {
+	p := newPod(t)
+	page := strings.Repeat("<&>", 1200)
+	p.must(os.WriteFile(p.path("results", "r"), []byte(page), 0o644))
+	p.sh("true", "-results", "r").wants(0).tells("1/r", page)
+}
+
 // Images that know Tekton write the message themselves.
 func TestACommandThatWritesTheMessageItself(t *testing.T) {
 	p := newPod(t)

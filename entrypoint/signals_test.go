@@ -34,6 +34,20 @@ func TestSignalsReachTheProcessGroup(t *testing.T) {
 	}
 }
 
+// SIGURG is how Go's scheduler talks to itself, SIGPIPE is about this program's
+// own output: neither is for the command.
+func TestOwnSignalsAreNotForwarded(t *testing.T) {
+	p := newPod(t)
+	c := p.sh(`trap "echo > heard" URG PIPE; trap "exit 9" TERM; echo > ready; while :; do sleep 0.02; done`).start()
+	p.appears("workspace", "ready")
+	p.must(c.Process.Signal(syscall.SIGURG))
+	p.must(c.Process.Signal(syscall.SIGPIPE))
+	time.Sleep(100 * time.Millisecond) // for the command to hear what it must not
+	p.must(c.Process.Signal(syscall.SIGTERM))
+	equal(t, "exit status", c.exit(), 9)
+	equal(t, "heard", p.read("workspace", "heard"), "<none>")
+}
+
 func TestACommandThatASignalEnds(t *testing.T) {
 	p := newPod(t)
 	c := p.sh("echo > ready; sleep 60").start()
