@@ -1,0 +1,160 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A row says which packages of ours a package may import, in its tests too.
+// Both sides are paths below the module.
+var table = map[string][]string{
+	// 0: know nobody
+	"wire":       {},
+	"workqueue":  {},
+	"crds":       {},
+	"entrypoint": {},
+	// 1
+	"reflector": {"wire"},
+	"fifo":      {"wire"},
+	"transform": {"wire"},
+	"reconcile": {"workqueue"},
+	// 2
+	"indexer": {"fifo", "wire"},
+	// 3
+	"predicate": {"indexer", "fifo", "wire"},
+	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
+	// 4
+	"reconcile/taskrun": {"reconcile", "workqueue", "indexer", "fifo", "wire", "crds"},
+	// Beside the chain: what a cluster is measured and tried with.
+	"internal/acceptance": {},
+	"internal/audit":      {},
+	"internal/bench":      {"internal/audit"},
+	"internal/e2e":        {"internal/audit"},
+	"internal/lint":       {},
+	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "crds"},
+	// 5: main meets all.
+}
+
+// Nobody imports these: the stages that they hold are what this project is.
+// client-go's leaderelection, which main uses, pulls some of them in itself.
+var forbidden = []string{
+	"k8s.io/client-go/tools/cache",
+	"k8s.io/client-go/util/workqueue",
+	"k8s.io/client-go/informers",
+	"sigs.k8s.io/controller-runtime",
+	"knative.dev/",
+	"github.com/tektoncd/",
+}
+
+type pkg struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func packages(t *testing.T) (all []pkg) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-tags", "e2e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func (p pkg) imports() []string {
+	all := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestImportsGoDownhill(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "millrace/")
+		if p.ImportPath == "millrace" {
+			continue
+		}
+		allowed, known := table[name]
+		if !known {
+			t.Errorf("%s is not in the table of imports: give it a row", name)
+			continue
+		}
+		for _, i := range p.imports() {
+			ours, is := strings.CutPrefix(i, "millrace/")
+			if is && ours != name && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s: not downhill; its row allows %v", name, ours, allowed)
+			}
+		}
+	}
+}
+
+func TestTheTableNamesOnlyWhatIsThere(t *testing.T) {
+	there := map[string]bool{}
+	for _, p := range packages(t) {
+		there[strings.TrimPrefix(p.ImportPath, "millrace/")] = true
+	}
+	for name, row := range table {
+		for _, each := range append(row, name) {
+			if !there[each] {
+				t.Errorf("the table names %s, which is no package", each)
+			}
+		}
+	}
+}
+
+func TestTheTableHasNoCycle(t *testing.T) {
+	var visit func(name string, path []string)
+	visit = func(name string, path []string) {
+		if slices.Contains(path, name) {
+			t.Fatalf("cycle: %v → %s", path, name)
+		}
+		for _, next := range table[name] {
+			visit(next, append(path, name))
+		}
+	}
+	for name := range table {
+		visit(name, nil)
+	}
+}
+
+func TestNobodyImportsTheChainOfOthers(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, i := range p.imports() {
+			for _, f := range forbidden {
+				if strings.HasPrefix(i, f) {
+					t.Errorf("%s imports %s", p.ImportPath, i)
+				}
+			}
+		}
+	}
+}
+
+// The entrypoint is mounted into every step of every pod: 3 MB, not 30.
+func TestTheEntrypointIsStandardLibraryOnly(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != "millrace/entrypoint" {
+			continue
+		}
+		for _, i := range p.Imports {
+			if strings.Contains(strings.Split(i, "/")[0], ".") {
+				t.Errorf("entrypoint imports %s", i)
+			}
+		}
+		return
+	}
+	t.Error("there is no entrypoint")
+}
