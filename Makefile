@@ -1,0 +1,83 @@
+# Millrace. `make` alone prints what it can do.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+BUILD   := .build
+GO      ?= go
+# Examples of Tekton's, where they are at hand; see `make acceptance`.
+DIR     ?= examples
+LIST    ?=
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+export CGO_ENABLED ?= 0
+
+##@ The two to begin with
+
+.PHONY: demo
+demo: ## bring up a cluster, install Millrace, run an example, show what happened (KUBECONFIG and IMAGE: on yours)
+	@internal/demo/demo.sh
+
+.PHONY: test
+test: ## everything that gates a change: lint, unit tests under -race, end-to-end on a real cluster
+	@internal/e2e/gate.sh
+
+##@ Parts of it
+
+.PHONY: build
+build: ## the controller and the entrypoint, for this machine, into .build/bin
+	@mkdir -p $(BUILD)/bin
+	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BUILD)/bin/millrace .
+	$(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/bin/entrypoint ./entrypoint
+
+.PHONY: unit
+unit: ## unit tests under the race detector; no cluster needed
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: lint
+lint: $(BUILD)/bin/golangci-lint ## golangci-lint, gofmt and the table of imports
+	$(BUILD)/bin/golangci-lint run ./...
+	$(GO) test ./internal/lint
+
+$(BUILD)/bin/golangci-lint: internal/tools/golangci/go.mod internal/tools/golangci/go.sum
+	@echo "building golangci-lint (a minute or two, once)"
+	@mkdir -p $(@D)
+	$(GO) -C internal/tools/golangci build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: crds
+crds: ## write the CRDs' YAML anew from the Go types
+	$(GO) -C internal/tools/crdgen run . -out $(CURDIR)/crds
+
+.PHONY: image
+image: ## the image (controller and entrypoint, amd64 and arm64) as an OCI layout in .build/image
+	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION)
+
+##@ A cluster on this machine
+
+.PHONY: cluster-up
+cluster-up: ## start a real Kubernetes on loopback (NAME=dev PORT=6443)
+	@$(MAKE) -C devcluster up
+
+.PHONY: cluster-down
+cluster-down: ## stop it and remove what it kept
+	@$(MAKE) -C devcluster down
+
+##@ On a cluster (KUBECONFIG)
+
+.PHONY: acceptance
+acceptance: ## apply each file of DIR (or those that LIST names), wait, say pass or fail
+	@$(GO) run ./internal/acceptance -dir "$(DIR)" $(if $(LIST),-list "$(LIST)")
+
+.PHONY: bench-e2e
+bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
+	@$(GO) run ./internal/bench
+
+.PHONY: clean
+clean: ## remove what make built here
+	rm -rf $(BUILD)
+
+.PHONY: help
+help: ## print this
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile

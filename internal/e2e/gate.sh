@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# make test: what gates a change. Lint, unit tests under the race detector, then
+# a real cluster of its own (beside one that may be running), Millrace in it,
+# and the end-to-end tests. Ends the cluster that it started; KEEP=1 leaves it.
+#   ACCEPTANCE_DIR, ACCEPTANCE_LIST   more YAML to try, as make acceptance does
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. internal/e2e/lib.sh
+unset KUBECONFIG # never somebody's own cluster
+export NAME=test PORT=${PORT:-16443} AUDIT=1
+
+report=()
+# step NAME COMMAND…: runs it, and keeps how long it took for the end.
+step() {
+  local name=$1 from=$SECONDS
+  shift
+  title "$name"
+  "$@"
+  report+=("$(printf '%-28s %4ds' "$name" $((SECONDS - from)))")
+}
+
+started=no
+clean_up() {
+  local status=$?
+  trap - EXIT
+  if [ "$started" = yes ] && [ "${KEEP:-}" != 1 ]; then devcluster/down.sh; fi
+  title "Took"
+  printf '%s\n' "${report[@]:-nothing}"
+  if [ $status -eq 0 ]; then title "All of it passed."; else title "${red}Failed (exit $status): see above.${plain}"; fi
+  exit $status
+}
+trap clean_up EXIT
+
+cluster() {
+  ! devcluster/status.sh >/dev/null || devcluster/down.sh # left by a run that was killed
+  started=yes
+  devcluster/up.sh
+  eval "$(devcluster/env.sh)"
+}
+
+install() {
+  make image
+  install_millrace "$(devcluster/load-image.sh .build/image)"
+}
+
+examples() {
+  go build -o .build/bin/acceptance ./internal/acceptance
+  .build/bin/acceptance -dir internal/e2e/testdata
+  .build/bin/acceptance -dir examples
+  [ -z "${ACCEPTANCE_DIR:-}" ] || .build/bin/acceptance -dir "$ACCEPTANCE_DIR" ${ACCEPTANCE_LIST:+-list "$ACCEPTANCE_LIST"}
+}
+
+step "lint" make lint
+step "unit tests, -race" make unit
+step "cluster (built once)" cluster
+step "image and install" install
+step "examples and bad input" examples
+step "end-to-end tests" go test -count=1 -tags e2e -v ./internal/e2e

@@ -1,0 +1,68 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// killController sends SIGKILL to the controller's process, which runs on this
+// machine: the node is one. It is found by its pod's cgroup, so that no other
+// process of that name can be meant.
+func killController(t *testing.T) {
+	t.Helper()
+	uids, err := kubectl("", "-n", "tekton-pipelines", "get", "pods", "-l", "app.kubernetes.io/name=millrace",
+		"--field-selector=status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
+	if err != nil || uids == "" {
+		t.Fatalf("no controller pod to kill: %v", err)
+	}
+	killed := 0
+	for uid := range strings.FieldsSeq(uids) {
+		for pid := range processesOf(t, uid) {
+			if exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); err != nil || filepath.Base(exe) != "millrace" {
+				continue
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatalf("kill -9 of the controller: %v", err)
+			}
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Fatalf("no process of the controller's pods (%s) is on this machine", uids)
+	}
+	t.Logf("killed %d process(es) of the controller", killed)
+}
+
+// processesOf reads the cgroups of a pod (v1 and v2; cgroupfs and systemd spell
+// the UID with - and _).
+func processesOf(t *testing.T, uid string) map[int]bool {
+	t.Helper()
+	pids := map[int]bool{}
+	spellings := []string{uid, strings.ReplaceAll(uid, "-", "_")}
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "cgroup.procs" {
+			return nil // cgroups come and go while we walk
+		}
+		if !strings.Contains(path, spellings[0]) && !strings.Contains(path, spellings[1]) {
+			return nil
+		}
+		text, _ := os.ReadFile(path)
+		for field := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids[pid] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}

@@ -1,0 +1,35 @@
+# Functions that demo.sh and gate.sh share. Source it from the project's root.
+
+t0=$SECONDS
+if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'; else bold='' dim='' red='' plain=''; fi
+
+# say TEXT: a line of progress, with the minutes and seconds since the start.
+say() { printf '%s%2d:%02d%s  %s\n' "$dim" $(((SECONDS - t0) / 60)) $(((SECONDS - t0) % 60)) "$plain" "$*"; }
+title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+die() { printf '%s%s%s\n' "$red" "$*" "$plain" >&2; exit 1; }
+
+# install_millrace IMAGE: CRDs and controller from manifests/, with that image.
+# Waits until the controller is ready, or shows why it is not.
+install_millrace() {
+  local image=$1 dir=.build/install name tag
+  name=${image%:*} tag=${image##*:}
+  [[ $image == *@* ]] && die "IMAGE=$image: give a tag, not a digest"
+  [[ $tag == */* || $name == "$image" ]] && name=$image tag=latest
+  mkdir -p "$dir"
+  cat >"$dir/kustomization.yaml" <<Y
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../../manifests/overlays/single]
+images: [{name: millrace, newName: $name, newTag: $tag}]
+Y
+  kubectl apply -k "$dir" | sed 's/^/       /'
+  kubectl wait --for=condition=Established --timeout=30s crd/tasks.tekton.dev crd/taskruns.tekton.dev >/dev/null
+  if ! kubectl -n tekton-pipelines rollout status deployment/millrace-controller --timeout=120s >/dev/null; then
+    kubectl -n tekton-pipelines get pods -o wide
+    kubectl -n tekton-pipelines get events --sort-by=.lastTimestamp | tail -n 20
+    kubectl -n tekton-pipelines logs deployment/millrace-controller --tail=50 || true
+    die "the controller did not become ready"
+  fi
+}
+
+uninstall_millrace() { kubectl delete --ignore-not-found -k .build/install --timeout=60s >/dev/null; }
