@@ -11,14 +11,16 @@ import (
 	"millrace/wire"
 )
 
-// ErrClosed is what Pop returns when the FIFO is closed and nothing waits any more, and what the producer gets from then
-// on.
+// ErrClosed is what Pop returns when the FIFO is closed and nothing waits any
+// more, and what the producer gets from then on.
 var ErrClosed = errors.New("fifo: closed")
 
-// Known is the one backward glance of the chain: what the consumer has. Without it a list could not tell what has
-// vanished since, nor that an object has not changed. The indexer is one.
+// Known is the one backward glance of the chain: what the consumer has. Without
+// it a list could not tell what has vanished since, nor that an object has not
+// changed. The indexer is one.
 //
-// Its methods are called with the FIFO's lock held; they must not call the FIFO.
+// Its methods are called with the FIFO's lock held; they must not call the
+// FIFO.
 type Known interface {
 	// Known is the UID and resourceVersion of an object that the consumer has.
 	Known(key types.NamespacedName) (uid types.UID, resourceVersion string, ok bool)
@@ -28,9 +30,11 @@ type Known interface {
 
 // Config is what may be chosen. The zero value works.
 type Config struct {
-	// Transform makes the object that is kept of the one that came in; default: the same. It is called by the producer,
-	// without a lock, before anybody else can see the object: once for each state that is news, and for the last state
-	// of a deleted one. It must not change key, UID or resourceVersion, and the same object must give the same result.
+	// Transform makes the object that is kept of the one that came in; default:
+	// the same. It is called by the producer, without a lock, before anybody
+	// else can see the object: once for each state that is news, and for the
+	// last state of a deleted one. It must not change key, UID or
+	// resourceVersion, and the same object must give the same result.
 	Transform func(*wire.Object) (*wire.Object, error)
 
 	// Trace is told what happens; default: nobody is.
@@ -39,13 +43,14 @@ type Config struct {
 
 // Trace is a set of hooks, each of them optional.
 type Trace struct {
-	// Done follows each entry that was processed, in the consumer's goroutine, with the lock released. What waited
-	// longest in it waited since the first delta's Received.
+	// Done follows each entry that was processed, in the consumer's goroutine,
+	// with the lock released. What waited longest in it waited since the first
+	// delta's Received.
 	Done func(Entry)
 }
 
-// FIFO is the queue between one producer (a reflector) and one consumer (an indexer). See the package's doc for what it
-// promises. Make it with New.
+// FIFO is the queue between one producer (a reflector) and one consumer (an
+// indexer). See the package's doc for what it promises. Make it with New.
 type FIFO struct {
 	known Known
 	cfg   Config
@@ -53,19 +58,24 @@ type FIFO struct {
 	mu   sync.Mutex
 	wake sync.Cond // an entry has come, or closed is set
 
-	// items is what waits, by key: an object is here if and only if its entry is in the queue.
+	// items is what waits, by key: an object is here if and only if its entry
+	// is in the queue.
 	items map[types.NamespacedName]*entry
 	most  int // the largest items has been
-	// head and tail are the ends of the queue, in order of arrival. Both nil: it is empty.
+	// head and tail are the ends of the queue, in order of arrival. Both nil:
+	// it is empty.
 	head, tail *entry
-	// working is the entry that the consumer has in hand. It is neither in items nor in the queue, and still visible to
-	// whoever asks how an object was last known: the consumer may not have taken it in yet.
+	// working is the entry that the consumer has in hand. It is neither in
+	// items nor in the queue, and still visible to whoever asks how an object
+	// was last known: the consumer may not have taken it in yet.
 	working *entry
 
-	// seen is the set of keys that the list on its way has shown; nil while there is none.
+	// seen is the set of keys that the list on its way has shown; nil while
+	// there is none.
 	seen map[types.NamespacedName]struct{}
 
-	// received is the last resourceVersion that the stream has reached: of an event, a bookmark, a committed list.
+	// received is the last resourceVersion that the stream has reached: of an
+	// event, a bookmark, a committed list.
 	received string
 	told     string // what the entry that was popped last says
 	sequence uint64 // of the last entry that was queued
@@ -105,12 +115,14 @@ func (f *FIFO) Len() int {
 	return len(f.items)
 }
 
-// Synced is closed once the first list that was committed has been popped and processed: every object of it, and the
-// news of the list's end. Events before that list change nothing about it.
+// Synced is closed once the first list that was committed has been popped and
+// processed: every object of it, and the news of the list's end. Events before
+// that list change nothing about it.
 func (f *FIFO) Synced() <-chan struct{} { return f.synced }
 
-// Close lets the consumer take what waits and then sends it home with ErrClosed. What the producer says after it is not
-// heard. It may be called more than once.
+// Close lets the consumer take what waits and then sends it home with
+// ErrClosed. What the producer says after it is not heard. It may be called
+// more than once.
 func (f *FIFO) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,8 +130,8 @@ func (f *FIFO) Close() {
 	f.wake.Broadcast()
 }
 
-// latestLocked is how an object was last known on its way: as it waits, as it is being processed, or as the consumer
-// has it.
+// latestLocked is how an object was last known on its way: as it waits, as it
+// is being processed, or as the consumer has it.
 func (f *FIFO) latestLocked(key types.NamespacedName) state {
 	if e := f.items[key]; e != nil {
 		if s, ok := last(e.Deltas); ok {
@@ -135,7 +147,8 @@ func (f *FIFO) latestLocked(key types.NamespacedName) state {
 	return state{exists: ok, uid: uid, version: version}
 }
 
-// entryLocked is the entry of an object, a new one at the end of the queue if none waits.
+// entryLocked is the entry of an object, a new one at the end of the queue if
+// none waits.
 func (f *FIFO) entryLocked(key types.NamespacedName) *entry {
 	e := f.items[key]
 	if e == nil {
@@ -161,8 +174,9 @@ func (f *FIFO) pushLocked(key types.NamespacedName) *entry {
 	return e
 }
 
-// reachLocked notes how far the stream has come. The consumer learns it with the entry that it pops last; if none waits
-// and it does not know yet, a bookmark is queued to tell it.
+// reachLocked notes how far the stream has come. The consumer learns it with
+// the entry that it pops last; if none waits and it does not know yet, a
+// bookmark is queued to tell it.
 func (f *FIFO) reachLocked(resourceVersion string) {
 	if resourceVersion != "" {
 		f.received = resourceVersion

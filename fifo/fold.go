@@ -8,8 +8,8 @@ import (
 	"millrace/wire"
 )
 
-// What waits for one object is folded with each change that comes in. It always has one of these shapes, whatever the
-// number of changes:
+// What waits for one object is folded with each change that comes in. It always
+// has one of these shapes, whatever the number of changes:
 //
 //	Added              a new object
 //	Added, Updated     and what became of it
@@ -18,10 +18,12 @@ import (
 //	Deleted, Added…    the end of one life, and another under the same name
 //	Sync               a reminder
 //
-// The consumer is told of every end that it can tell others about, and of an end before the beginning that follows. Of
-// lives that began and ended while they waited, it is told of the first end only.
+// The consumer is told of every end that it can tell others about, and of an
+// end before the beginning that follows. Of lives that began and ended while
+// they waited, it is told of the first end only.
 
-// state is how an object was last known on its way: whether it is there, which life of it, which version.
+// state is how an object was last known on its way: whether it is there, which
+// life of it, which version.
 type state struct {
 	exists  bool
 	uid     types.UID
@@ -32,12 +34,14 @@ func stateOf(o *wire.Object) state {
 	return state{exists: true, uid: o.UID(), version: o.ResourceVersion()}
 }
 
-// shows reports whether this very state of the object is known. Objects without resourceVersion are always news.
+// shows reports whether this very state of the object is known. Objects without
+// resourceVersion are always news.
 func (s state) shows(o *wire.Object) bool {
 	return s.exists && s.uid == o.UID() && s.version == o.ResourceVersion() && s.version != ""
 }
 
-// last is the state after all deltas; ok is false where the deltas leave it as it was.
+// last is the state after all deltas; ok is false where the deltas leave it as
+// it was.
 func last(deltas []Delta) (s state, ok bool) {
 	if len(deltas) == 0 {
 		return state{}, false
@@ -59,7 +63,8 @@ type news struct {
 	received time.Time
 }
 
-// upsert folds in that the object is now like this. was is the state after deltas.
+// upsert folds in that the object is now like this. was is the state after
+// deltas.
 func upsert(deltas []Delta, was state, n news) []Delta {
 	d := Delta{Object: n.object, UID: n.object.UID(), Initial: n.initial, Received: n.received}
 	if was.exists && was.uid != d.UID {
@@ -73,7 +78,8 @@ func upsert(deltas []Delta, was state, n news) []Delta {
 	return update(deltas, d)
 }
 
-// update puts an Updated at the end: over an earlier one, and instead of a Sync.
+// update puts an Updated at the end: over an earlier one, and instead of a
+// Sync.
 func update(deltas []Delta, d Delta) []Delta {
 	if len(deltas) == 0 {
 		return append(deltas, d)
@@ -91,7 +97,8 @@ func update(deltas []Delta, d Delta) []Delta {
 	}
 }
 
-// remove folds in that the object is gone. was is the state after deltas; the object must exist in it.
+// remove folds in that the object is gone. was is the state after deltas; the
+// object must exist in it.
 func remove(deltas []Delta, was state, n news) []Delta {
 	d := Delta{Type: Deleted, Object: n.object, UID: was.uid, Received: n.received}
 	if n.object == nil || n.object.UID() != was.uid {

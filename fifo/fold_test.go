@@ -1,6 +1,7 @@
 package fifo_test
 
 import (
+	"strconv"
 	"testing"
 
 	"millrace/fifo"
@@ -44,6 +45,18 @@ func TestWhatWaitsForOneObjectIsFolded(t *testing.T) {
 	}
 }
 
+// A consumer that stands still costs one entry for each object, and no more.
+func TestWhatWaitsIsBoundedByTheObjects(t *testing.T) {
+	r := newRig(t, fifo.Config{})
+	r.do("+a/u1@1")
+	for i := range 5000 {
+		if err := r.Update(obj(t, "a", "u1", strconv.Itoa(i+2))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.expect("a Added u1@1 Updated u1@5001+4999 →5001")
+}
+
 func TestWhatIsKnownAlreadyIsNoNews(t *testing.T) {
 	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", "7"))
 	r.do("+a/u1@7 ~a/u1@7")
@@ -59,7 +72,8 @@ func TestTheEndOfWhatNobodyKnowsIsNoNews(t *testing.T) {
 	r.expect("Bookmark →7")
 }
 
-// Objects of some aggregated APIs have no resourceVersion: they cannot be told apart, so all are news.
+// Objects of some aggregated APIs have no resourceVersion: they cannot be told
+// apart, so all are news.
 func TestObjectsWithoutAResourceVersionAreAlwaysNews(t *testing.T) {
 	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", ""))
 	r.do("~a/u1@")

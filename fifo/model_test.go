@@ -16,7 +16,8 @@ import (
 	"millrace/wire"
 )
 
-// server is the model: a history of every object, one resourceVersion for each change.
+// server is the model: a history of every object, one resourceVersion for each
+// change.
 type server struct {
 	*rand.Rand
 	t       *testing.T
@@ -26,7 +27,8 @@ type server struct {
 	log     []change
 }
 
-// change is one write. object is the new state, or the last one of what was deleted.
+// change is one write. object is the new state, or the last one of what was
+// deleted.
 type change struct {
 	version int
 	deleted bool
@@ -55,7 +57,8 @@ func (s *server) write() {
 	}
 }
 
-// held reports whether an object was in this state (nil: absent) at some time since a resourceVersion.
+// held reports whether an object was in this state (nil: absent) at some time
+// since a resourceVersion.
 func (s *server) held(key types.NamespacedName, o *wire.Object, since int) bool {
 	version := func(o *wire.Object) string {
 		if o == nil {
@@ -78,7 +81,8 @@ func (s *server) held(key types.NamespacedName, o *wire.Object, since int) bool 
 	return state == version(o)
 }
 
-// stream is the client's side of the producer: what of the log it has told the FIFO.
+// stream is the client's side of the producer: what of the log it has told the
+// FIFO.
 type stream struct {
 	*server
 	r    *rig
@@ -105,7 +109,8 @@ func (s *stream) event() {
 	}
 }
 
-// list tells all that is there, or a part of it. After that the stream goes on behind the list, or where it was.
+// list tells all that is there, or a part of it. After that the stream goes on
+// behind the list, or where it was.
 func (s *stream) list(complete bool) {
 	s.r.Begin()
 	for _, name := range slices.Sorted(maps.Keys(s.now)) {
@@ -143,7 +148,8 @@ func (s *stream) step() {
 	}
 }
 
-// pop lets the consumer take one entry, while the producer goes on, and checks what it was told.
+// pop lets the consumer take one entry, while the producer goes on, and checks
+// what it was told.
 func (s *stream) pop(meanwhile int) {
 	err := s.r.Pop(context.Background(), func(e fifo.Entry) error {
 		for range meanwhile {
@@ -163,7 +169,8 @@ func (s *stream) pop(meanwhile int) {
 	}
 }
 
-// asFarAs checks the promise of a published resourceVersion: no object in the store is older than it.
+// asFarAs checks the promise of a published resourceVersion: no object in the
+// store is older than it.
 func (s *stream) asFarAs(resourceVersion string) error {
 	if resourceVersion == "" {
 		return nil

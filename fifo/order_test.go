@@ -21,7 +21,8 @@ func TestAnEntryIsVisibleUntilItIsProcessed(t *testing.T) {
 	r := newRig(t, fifo.Config{})
 	r.do("+a/u1@1")
 	err := r.Pop(context.Background(), func(e fifo.Entry) error {
-		// The store does not have it yet. It must neither be added a second time nor be forgotten by a list.
+		// The store does not have it yet. It must neither be added a second
+		// time nor be forgotten by a list.
 		r.do("+a/u1@1 ~a/u1@2 begin commit@3")
 		return r.store.take(e)
 	})
@@ -35,7 +36,8 @@ func TestADeletionInProcessIsVisibleToo(t *testing.T) {
 	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", "1"))
 	r.do("-a/u1@2")
 	err := r.Pop(context.Background(), func(e fifo.Entry) error {
-		// The store still has u1, yet this is a new beginning and no change of u1; and nothing has vanished.
+		// The store still has u1, yet this is a new beginning and no change of
+		// u1; and nothing has vanished.
 		r.do("+a/u1@3 -a/u1@4 begin commit@5 resync")
 		return r.store.take(e)
 	})
@@ -58,7 +60,8 @@ func TestAnErrorOfTheConsumerComesBackAndTheEntryIsDone(t *testing.T) {
 	}
 }
 
-// Issue 129024 of kubernetes: a panic on an item of the first list left HasSynced false for ever.
+// Issue 129024 of kubernetes: a panic on an item of the first list left
+// HasSynced false for ever.
 func TestAPanicOfTheConsumerGoesThroughAndTheEntryIsDone(t *testing.T) {
 	r := newRig(t, fifo.Config{})
 	r.do("begin =a/u1@1 commit@2")

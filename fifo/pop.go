@@ -7,15 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pop waits for an entry, gives it to process, and returns what process returns. There is one consumer: a second Pop
-// while one is processing panics.
+// Pop waits for an entry, gives it to process, and returns what process
+// returns. There is one consumer: a second Pop while one is processing panics.
 //
-// While process runs, no lock is held and the producer goes on; the entry stays visible as the last known state of its
-// object until process returns, because only then the consumer has it. An error from process, or a panic, changes
+// While process runs, no lock is held and the producer goes on; the entry stays
+// visible as the last known state of its object until process returns, because
+// only then the consumer has it. An error from process, or a panic, changes
 // nothing about that: the entry is done.
 //
-// Other errors: ErrClosed when the FIFO is closed and empty; the cause of ctx, wrapped, when ctx ends, even if something
-// waits.
+// Other errors: ErrClosed when the FIFO is closed and empty; the cause of ctx,
+// wrapped, when ctx ends, even if something waits.
 func (f *FIFO) Pop(ctx context.Context, process func(Entry) error) error {
 	e, err := f.next(ctx)
 	if err != nil {
@@ -40,7 +41,8 @@ func (f *FIFO) next(ctx context.Context) (*entry, error) {
 	return f.shiftLocked(), nil
 }
 
-// waitLocked returns when there is something to do: an entry, the end of ctx, or of the FIFO.
+// waitLocked returns when there is something to do: an entry, the end of ctx,
+// or of the FIFO.
 func (f *FIFO) waitLocked(ctx context.Context) {
 	if f.head != nil || f.closed || ctx.Err() != nil {
 		return
@@ -55,8 +57,9 @@ func (f *FIFO) waitLocked(ctx context.Context) {
 	}
 }
 
-// shiftLocked takes the oldest entry into work. What it may publish is known now: everything that was received before
-// the entry behind it, or everything at all if there is none. What is received from now on only adds to that.
+// shiftLocked takes the oldest entry into work. What it may publish is known
+// now: everything that was received before the entry behind it, or everything
+// at all if there is none. What is received from now on only adds to that.
 func (f *FIFO) shiftLocked() *entry {
 	e := f.head
 	if f.head = e.next; f.head == nil {
@@ -70,8 +73,9 @@ func (f *FIFO) shiftLocked() *entry {
 	return e
 }
 
-// manyItems is from where on the table of what waits is made anew once it is empty: a map keeps the size of its best
-// day, and the first list is such a day.
+// manyItems is from where on the table of what waits is made anew once it is
+// empty: a map keeps the size of its best day, and the first list is such a
+// day.
 const manyItems = 1024
 
 func (f *FIFO) forgetLocked(key types.NamespacedName) {

@@ -13,10 +13,12 @@ import (
 // errIdentity is the fault of a transform that makes another object.
 var errIdentity = errors.New("the transform changed key, UID or resourceVersion")
 
-// Add takes the object of an ADDED event. What the event is called makes no difference: the FIFO works out what is new.
+// Add takes the object of an ADDED event. What the event is called makes no
+// difference: the FIFO works out what is new.
 //
-// An error says that the transform refused the object, or ErrClosed. The object is then as the consumer last knew it;
-// a list that is on its way counts it as there. Other objects are not concerned.
+// An error says that the transform refused the object, or ErrClosed. The object
+// is then as the consumer last knew it; a list that is on its way counts it as
+// there. Other objects are not concerned.
 func (f *FIFO) Add(o *wire.Object) error { return f.take(o) }
 
 // Update takes the object of a MODIFIED event. See Add.
@@ -43,7 +45,8 @@ func (f *FIFO) take(o *wire.Object) error {
 	return err
 }
 
-// unchanged passes over an object that is known as it is, without transforming it: most of a relist is that.
+// unchanged passes over an object that is known as it is, without transforming
+// it: most of a relist is that.
 func (f *FIFO) unchanged(o *wire.Object) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,9 +74,10 @@ func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
 	return kept, nil
 }
 
-// Delete takes the object of a DELETED event, in its last state. It is always taken in: if the transform refuses that
-// state, the deletion goes on without it. An object that nobody knows was never there for the consumer, and is passed
-// over. The error is ErrClosed or nil.
+// Delete takes the object of a DELETED event, in its last state. It is always
+// taken in: if the transform refuses that state, the deletion goes on without
+// it. An object that nobody knows was never there for the consumer, and is
+// passed over. The error is ErrClosed or nil.
 func (f *FIFO) Delete(o *wire.Object) error {
 	kept, err := f.transform(o)
 	if err != nil {
@@ -89,7 +93,8 @@ func (f *FIFO) Delete(o *wire.Object) error {
 	return nil
 }
 
-// removeLocked queues the end of an object, if it exists; o is its last state or nil.
+// removeLocked queues the end of an object, if it exists; o is its last state
+// or nil.
 func (f *FIFO) removeLocked(key types.NamespacedName, o *wire.Object) {
 	was := f.latestLocked(key)
 	if !was.exists {
@@ -108,8 +113,8 @@ func (f *FIFO) Bookmark(resourceVersion string) {
 	}
 }
 
-// reachByLocked notes how far an event has brought the stream. The items of a list are in no order of time: until it is
-// committed they bring it nowhere.
+// reachByLocked notes how far an event has brought the stream. The items of a
+// list are in no order of time: until it is committed they bring it nowhere.
 func (f *FIFO) reachByLocked(o *wire.Object) {
 	if f.seen == nil {
 		f.reachLocked(o.ResourceVersion())

@@ -15,16 +15,16 @@ func (f *FIFO) Begin() {
 	f.seen = map[types.NamespacedName]struct{}{}
 }
 
-// Abort ends a list that was not read to its end. What it has shown is true; what it has not shown may well be there,
-// so nothing is deleted.
+// Abort ends a list that was not read to its end. What it has shown is true;
+// what it has not shown may well be there, so nothing is deleted.
 func (f *FIFO) Abort() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = nil
 }
 
-// Commit ends a list that was complete as of resourceVersion: what it has not shown is gone. These come last, in the
-// order of their keys.
+// Commit ends a list that was complete as of resourceVersion: what it has not
+// shown is gone. These come last, in the order of their keys.
 func (f *FIFO) Commit(resourceVersion string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,8 +41,8 @@ func (f *FIFO) Commit(resourceVersion string) {
 	}
 }
 
-// endInitialLocked notes what has to be processed for the first list to be done: all that is queued now, which is its
-// end at least.
+// endInitialLocked notes what has to be processed for the first list to be
+// done: all that is queued now, which is its end at least.
 func (f *FIFO) endInitialLocked() {
 	if f.head == nil {
 		f.markLocked()
@@ -50,7 +50,8 @@ func (f *FIFO) endInitialLocked() {
 	f.initial, f.lastSeen = false, f.sequence
 }
 
-// vanishedLocked is every key that exists on the way or at the consumer, and that the list has not shown.
+// vanishedLocked is every key that exists on the way or at the consumer, and
+// that the list has not shown.
 func (f *FIFO) vanishedLocked() []types.NamespacedName {
 	var keys []types.NamespacedName
 	consider := func(key types.NamespacedName) {
@@ -78,9 +79,10 @@ func sorted(keys []types.NamespacedName) []types.NamespacedName {
 	return slices.Compact(keys)
 }
 
-// Resync queues a Sync for every object that the consumer has and that has no news, in the order of their keys. It is a
-// replay of the cache: the consumer looks again at what it holds, and no event that was missed is repaired by it. It may
-// be called by any goroutine.
+// Resync queues a Sync for every object that the consumer has and that has no
+// news, in the order of their keys. It is a replay of the cache: the consumer
+// looks again at what it holds, and no event that was missed is repaired by it.
+// It may be called by any goroutine.
 func (f *FIFO) Resync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,7 +19,8 @@ func TestARelistFindsWhatIsNewWhatHasChangedAndWhatIsGone(t *testing.T) {
 	r.expect("new Added u9@8 →1", "b Updated u2@7 →1", "c Deleted u3 unseen →1", "d Deleted u4 unseen →9")
 }
 
-// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue, issue 115658 of kubernetes.
+// Upstream: TestDeltaFIFOW_ReplaceMakesDeletionsForObjectsOnlyInQueue, issue
+// 115658 of kubernetes.
 func TestWhatOnlyWaitsAndIsGoneIsToldToo(t *testing.T) {
 	r := newRig(t, fifo.Config{})
 	r.do("+a/u1@1 ~a/u1@2 begin commit@3")

@@ -60,7 +60,8 @@ func TestNobodySeesAnObjectBeforeItsTransform(t *testing.T) {
 	}
 }
 
-// Upstream loses the event of a watch, and the whole of a list, for one object that the transform refuses.
+// Upstream loses the event of a watch, and the whole of a list, for one object
+// that the transform refuses.
 func TestAnObjectThatTheTransformRefusesIsReportedAndTheOthersFlow(t *testing.T) {
 	var calls []string
 	cfg := fifo.Config{Transform: counted(&calls, "bad")}

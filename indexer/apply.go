@@ -7,9 +7,10 @@ import (
 	"millrace/wire"
 )
 
-// Apply takes an entry into the store and says what changed, in order. It is a fold: no clock, no I/O, no goroutine, so
-// the same entries make the same store and the same changes. The store holds an entry as a whole or not at all: readers
-// never see an object between two deltas of one entry.
+// Apply takes an entry into the store and says what changed, in order. It is a
+// fold: no clock, no I/O, no goroutine, so the same entries make the same store
+// and the same changes. The store holds an entry as a whole or not at all:
+// readers never see an object between two deltas of one entry.
 //
 // Run calls it. Whoever calls it himself must be the only writer.
 func (x *Indexer) Apply(e fifo.Entry) []Change { return x.apply(nil, e) }

@@ -25,6 +25,8 @@
 //  3. Objects and indices change together: no reader sees one without the
 //     other, or an entry by half. (TestReadersMayLookWhileTheWriterWrites)
 //  4. Handlers see a change after the store holds it, in order, one at a time.
+//     Where an entry makes several changes (Deleted and Created, say) the store
+//     holds the last of them when they are told of the first.
 //     (TestHandlersAreCalledInOrderAfterTheStoreHoldsTheChange)
 //  5. Synced means that the handlers have seen the whole first list: its keys
 //     are in the queues. (TestSyncedMeansThatHandlersHaveSeenAllInitialObjects)

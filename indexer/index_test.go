@@ -42,7 +42,8 @@ func TestAnIndexFollowsItsObjects(t *testing.T) {
 	}
 }
 
-// A new state with the same values must be what the index shows, without the index being told.
+// A new state with the same values must be what the index shows, without the
+// index being told.
 func TestAnIndexShowsTheNewestState(t *testing.T) {
 	x := indexer.New("pods")
 	apps := indexer.AddIndex(x, "app", indexer.Label("app"))
@@ -91,7 +92,8 @@ func TestTwoIndicesOfOneNameAreAMistake(t *testing.T) {
 	indexer.AddIndex(x, "app", indexer.Label("tier"))
 }
 
-// Issue 84959 of kubernetes. Upstream: DeleteRemovesEmptySetsFromIndex, AddKeepsNonEmptySetPostDeleteFromIndex.
+// Issue 84959 of kubernetes. Upstream: DeleteRemovesEmptySetsFromIndex,
+// AddKeepsNonEmptySetPostDeleteFromIndex.
 func TestAValueThatNobodyHasCostsNothing(t *testing.T) {
 	x := indexer.New("pods")
 	runs := indexer.AddIndex(x, "run", indexer.Label("run"))
@@ -151,7 +153,8 @@ func TestALargeSetThatShrinksKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// Issues 124337 and 133788 of kubernetes: readers and a late index beside a writer. The race detector watches.
+// Issues 124337 and 133788 of kubernetes: readers and a late index beside a
+// writer. The race detector watches.
 func TestReadersMayLookWhileTheWriterWrites(t *testing.T) {
 	x := indexer.New("pods")
 	apps := indexer.AddIndex(x, "app", indexer.Label("app"))

@@ -13,8 +13,8 @@ import (
 	"millrace/wire"
 )
 
-// Indexer is the local copy of one resource: objects by key, and indices over them. See the package's doc for what it
-// promises. Make it with New.
+// Indexer is the local copy of one resource: objects by key, and indices over
+// them. See the package's doc for what it promises. Make it with New.
 type Indexer struct {
 	name string
 
@@ -22,11 +22,13 @@ type Indexer struct {
 	objects map[types.NamespacedName]*slot
 	// namespaces holds the slots of objects once more, by namespace.
 	namespaces sets[string]
-	// indices are told of every change of objects under the same lock: no reader sees the one without the other.
+	// indices are told of every change of objects under the same lock: no
+	// reader sees the one without the other.
 	indices []index
 	names   map[string]bool // of indices
 
-	// version is how far the copy has come: everything that the stream said up to there is in objects.
+	// version is how far the copy has come: everything that the stream said up
+	// to there is in objects.
 	version string
 	moved   chan struct{} // closed when version changes; nil while nobody waits for it
 
@@ -40,13 +42,14 @@ type Indexer struct {
 
 var _ fifo.Known = (*Indexer)(nil)
 
-// slot is the place of one object. Indices point to slots, so a new state whose index values are the same touches none.
+// slot is the place of one object. Indices point to slots, so a new state whose
+// index values are the same touches none.
 type slot struct {
 	object *wire.Object // never nil while the slot is in objects
 }
 
-// New makes an empty Indexer. It starts nothing. The name is for errors and for people: by custom the resource, in the
-// plural.
+// New makes an empty Indexer. It starts nothing. The name is for errors and for
+// people: by custom the resource, in the plural.
 func New(name string) *Indexer {
 	return &Indexer{
 		name:       name,
@@ -71,7 +74,8 @@ func (x *Indexer) Object(key types.NamespacedName) (*wire.Object, bool) {
 	return s.object, true
 }
 
-// Objects is every object of one namespace, or of all if it is empty, in the order of their keys, as of one moment.
+// Objects is every object of one namespace, or of all if it is empty, in the
+// order of their keys, as of one moment.
 func (x *Indexer) Objects(namespace string) []*wire.Object {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -94,7 +98,8 @@ func (x *Indexer) Known(key types.NamespacedName) (uid types.UID, resourceVersio
 	return o.UID(), o.ResourceVersion(), true
 }
 
-// Keys implements fifo.Known. It runs over the keys of one moment, and holds no lock while it does.
+// Keys implements fifo.Known. It runs over the keys of one moment, and holds no
+// lock while it does.
 func (x *Indexer) Keys() iter.Seq[types.NamespacedName] {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -31,6 +31,7 @@ type model struct {
 }
 
 func newModel(t *testing.T, seed uint64) *model {
+	t.Helper()
 	x := indexer.New("things")
 	return &model{
 		Rand:    rand.New(rand.NewPCG(seed, 5)),
@@ -44,7 +45,8 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 }
 
-// write changes the server and tells the FIFO, or not: then a list will have to find it.
+// write changes the server and tells the FIFO, or not: then a list will have to
+// find it.
 func (m *model) write(told bool) {
 	m.version++
 	name := string(rune('a' + m.IntN(8)))
@@ -98,7 +100,8 @@ func (m *model) sorted(objects map[types.NamespacedName]*wire.Object) []*wire.Ob
 	})
 }
 
-// hear keeps up with the changes, and finds fault with those that make no sense to somebody who has heard the others.
+// hear keeps up with the changes, and finds fault with those that make no sense
+// to somebody who has heard the others.
 func (m *model) hear(c indexer.Change) {
 	has := m.heard[c.Key]
 	switch c.Type {
@@ -125,7 +128,8 @@ func (m *model) hear(c indexer.Change) {
 	}
 }
 
-// pop applies one entry and compares the store with what was heard, and the indices with the store.
+// pop applies one entry and compares the store with what was heard, and the
+// indices with the store.
 func (m *model) pop() {
 	m.must(m.f.Pop(context.Background(), func(e fifo.Entry) error {
 		for _, c := range m.x.Apply(e) {

@@ -12,9 +12,10 @@ import (
 	"millrace/wire"
 )
 
-// obj is an object n/name. The rest is labels ("app=web") and owners ("^u7" by UID).
-func obj(t testing.TB, name, uid, version string, rest ...string) *wire.Object {
-	t.Helper()
+// obj is an object n/name. The rest is labels ("app=web") and owners ("^u7" by
+// UID).
+func obj(tb testing.TB, name, uid, version string, rest ...string) *wire.Object {
+	tb.Helper()
 	var labels, owners []string
 	for _, r := range rest {
 		if owner, ok := strings.CutPrefix(r, "^"); ok {
@@ -24,15 +25,15 @@ func obj(t testing.TB, name, uid, version string, rest ...string) *wire.Object {
 		key, value, _ := strings.Cut(r, "=")
 		labels = append(labels, fmt.Sprintf("%q:%q", key, value))
 	}
-	return scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":%q,"uid":%q,"resourceVersion":%q,"labels":{%s},"ownerReferences":[%s]}}`,
+	return scan(tb, fmt.Sprintf(`{"metadata":{"namespace":"n","name":%q,"uid":%q,"resourceVersion":%q,"labels":{%s},"ownerReferences":[%s]}}`,
 		name, uid, version, strings.Join(labels, ","), strings.Join(owners, ",")))
 }
 
-func scan(t testing.TB, raw string) *wire.Object {
-	t.Helper()
+func scan(tb testing.TB, raw string) *wire.Object {
+	tb.Helper()
 	o, err := wire.Scan(wire.JSON, []byte(raw))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }
@@ -59,8 +60,8 @@ func entry(name, version string, deltas ...fifo.Delta) fifo.Entry {
 }
 
 // with is an indexer that holds these objects.
-func with(t testing.TB, objects ...*wire.Object) *indexer.Indexer {
-	t.Helper()
+func with(tb testing.TB, objects ...*wire.Object) *indexer.Indexer {
+	tb.Helper()
 	x := indexer.New("things")
 	put(x, objects...)
 	return x

@@ -99,7 +99,7 @@ func TestSyncedMeansThatHandlersHaveSeenAllInitialObjects(t *testing.T) {
 		seen := 0
 		c := start(t, func(indexer.Change) { time.Sleep(time.Second); seen++ })
 		var objects []*wire.Object
-		for _, name := range strings.Fields("a b c d e") {
+		for name := range strings.FieldsSeq("a b c d e") {
 			objects = append(objects, obj(t, name, "u", "1"))
 		}
 		c.list(t, "2", objects...)
@@ -112,7 +112,9 @@ func TestSyncedMeansThatHandlersHaveSeenAllInitialObjects(t *testing.T) {
 			t.Errorf("synced after %d objects", seen)
 		}
 		c.stop()
-		<-c.done
+		if err := <-c.done; err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -129,7 +131,9 @@ func TestAnEmptyListSyncs(t *testing.T) {
 			t.Error(err)
 		}
 		c.stop()
-		<-c.done
+		if err := <-c.done; err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -168,7 +172,9 @@ func TestASecondRunIsAnError(t *testing.T) {
 			t.Error("no error")
 		}
 		c.stop()
-		<-c.done
+		if err := <-c.done; err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -206,6 +212,8 @@ func TestAResyncShowsHandlersWhatTheStoreHolds(t *testing.T) {
 			t.Errorf("told:\n%s", got)
 		}
 		c.stop()
-		<-c.done
+		if err := <-c.done; err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -9,12 +9,14 @@ import (
 	"millrace/wire"
 )
 
-// sets keeps slots by a value, each set in the order of keys. There is no empty set: a value that nobody has any more
-// costs nothing, however many such values come and go (issue 84959 of kubernetes).
+// sets keeps slots by a value, each set in the order of keys. There is no empty
+// set: a value that nobody has any more costs nothing, however many such values
+// come and go (issue 84959 of kubernetes).
 //
-// A set is a sorted slice: eight bytes for each member, no work to read it in order, and cheap to fill, since lists
-// come in that order. Taking one out of the middle of a very large set moves the rest: for fifty thousand members some
-// microseconds.
+// A set is a sorted slice: eight bytes for each member, no work to read it in
+// order, and cheap to fill, since lists come in that order. Taking one out of
+// the middle of a very large set moves the rest: for fifty thousand members
+// some microseconds.
 type sets[V comparable] map[V][]*slot
 
 func (m sets[V]) add(v V, s *slot) {

@@ -7,8 +7,9 @@ import (
 	"millrace/wire"
 )
 
-// ResourceVersion is how far the copy has come: all that the stream said up to there is in it. Single objects may be
-// ahead. It is empty until the first list is in, and goes back if the server does.
+// ResourceVersion is how far the copy has come: all that the stream said up to
+// there is in it. Single objects may be ahead. It is empty until the first list
+// is in, and goes back if the server does.
 func (x *Indexer) ResourceVersion() string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -27,11 +28,14 @@ func (x *Indexer) publishLocked(resourceVersion string) {
 	}
 }
 
-// WaitFor returns when the copy has come as far as resourceVersion: a write that was answered with it can be read here
-// from then on, unless it was overtaken. That is read-your-own-writes (KEP-5647). It returns at once if it can.
+// WaitFor returns when the copy has come as far as resourceVersion: a write
+// that was answered with it can be read here from then on, unless it was
+// overtaken. That is read-your-own-writes (KEP-5647). It returns at once if it
+// can.
 //
-// How long that takes is up to the stream; if nothing happens on the server, until the next bookmark. So bound it by
-// ctx, whose cause comes back, wrapped. A resourceVersion that cannot be compared is an error at once.
+// How long that takes is up to the stream; if nothing happens on the server,
+// until the next bookmark. So bound it by ctx, whose cause comes back, wrapped.
+// A resourceVersion that cannot be compared is an error at once.
 func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 	for {
 		reached, moved, err := x.reached(resourceVersion)
@@ -47,7 +51,8 @@ func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 	}
 }
 
-// reached compares, and if the copy is not there yet returns a channel that is closed when it is worth another look.
+// reached compares, and if the copy is not there yet returns a channel that is
+// closed when it is worth another look.
 func (x *Indexer) reached(resourceVersion string) (bool, <-chan struct{}, error) {
 	if ok, err := x.covers(x.ResourceVersion(), resourceVersion); ok || err != nil {
 		return ok, nil, err

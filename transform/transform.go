@@ -9,8 +9,9 @@ import (
 
 // Func makes the object that is kept of the one that came.
 //
-// It must be total (an error loses that state of the object for everybody), idempotent (what it has made it leaves
-// alone), and it must not change key, UID or resourceVersion. It may be called by several goroutines.
+// It must be total (an error loses that state of the object for everybody),
+// idempotent (what it has made it leaves alone), and it must not change key,
+// UID or resourceVersion. It may be called by several goroutines.
 type Func func(*wire.Object) (*wire.Object, error)
 
 // Cut takes fields out of the bytes.
@@ -31,9 +32,10 @@ func Chain(funcs ...Func) Func {
 	}
 }
 
-// Default is what nearly everybody wants: without metadata.managedFields, which is the largest part of many objects, and
-// without the annotation in which kubectl apply keeps a copy of what was applied. Neither is of use to a controller
-// that writes patches.
+// Default is what nearly everybody wants: without metadata.managedFields, which
+// is the largest part of many objects, and without the annotation in which
+// kubectl apply keeps a copy of what was applied. Neither is of use to a
+// controller that writes patches.
 func Default() Func {
 	return Cut(
 		wire.Path{"metadata", "managedFields"},
@@ -41,9 +43,10 @@ func Default() Func {
 	)
 }
 
-// Typed decodes the object, lets change make it smaller, and encodes it again: for what no path can say. It costs a
-// decode and an encode for each event, which is all that keeping bytes saves; and fields that T does not know are lost.
-// Take Cut where it can do it.
+// Typed decodes the object, lets change make it smaller, and encodes it again:
+// for what no path can say. It costs a decode and an encode for each event,
+// which is all that keeping bytes saves; and fields that T does not know are
+// lost. Take Cut where it can do it.
 func Typed[T any](change func(*T)) Func {
 	return func(o *wire.Object) (*wire.Object, error) {
 		t, err := wire.Decode[T](o)

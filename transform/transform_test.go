@@ -14,20 +14,20 @@ import (
 
 const pod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"shop","uid":"u1","resourceVersion":"41","labels":{"app":"web"},"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","note":"keep"},"managedFields":[{"manager":"kubectl"}]},"spec":{"containers":[{"name":"a","image":"i"}],"nodeName":"n1"}}`
 
-func scan(t testing.TB, raw string) *wire.Object {
-	t.Helper()
+func scan(tb testing.TB, raw string) *wire.Object {
+	tb.Helper()
 	o, err := wire.Scan(wire.JSON, []byte(raw))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }
 
-func apply(t testing.TB, f transform.Func, o *wire.Object) *wire.Object {
-	t.Helper()
+func apply(tb testing.TB, f transform.Func, o *wire.Object) *wire.Object {
+	tb.Helper()
 	made, err := f(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return made
 }

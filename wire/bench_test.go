@@ -14,7 +14,8 @@ import (
 	"millrace/wire"
 )
 
-// bigPod is of the 10 KB class: the pod of a run with several steps, managedFields included.
+// bigPod is of the 10 KB class: the pod of a run with several steps,
+// managedFields included.
 var bigPod = func() []byte {
 	var steps, fields []string
 	for i := range 6 {
@@ -35,7 +36,8 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeMetadata is what the ordinary decoder takes for the same facts.
+// BenchmarkDecodeMetadata is what the ordinary decoder takes for the same
+// facts.
 func BenchmarkDecodeMetadata(b *testing.B) {
 	b.SetBytes(int64(len(bigPod)))
 	b.ReportAllocs()
@@ -81,7 +83,8 @@ func BenchmarkChanged(b *testing.B) {
 	}
 }
 
-// BenchmarkEvent is one watch event from the stream's bytes to the object that is kept.
+// BenchmarkEvent is one watch event from the stream's bytes to the object that
+// is kept.
 func BenchmarkEvent(b *testing.B) {
 	frame := append(append([]byte(`{"type":"MODIFIED","object":`), bigPod...), "}\n"...)
 	b.SetBytes(int64(len(frame)))

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// neverCount are the fields that change with every write and say nothing about what was written.
-var neverCount = []Path{{"metadata", "managedFields"}, {"metadata", "resourceVersion"}}
-
-// maxChangedDepth is how deep Changed looks. Comparing costs a pass over the bytes for each level that differs; nothing
-// that people write is as deep as this, and what is counts as changed.
+// maxChangedDepth is how deep Changed looks. Comparing costs a pass over the
+// bytes for each level that differs; nothing that people write is as deep as
+// this, and what is counts as changed.
 const maxChangedDepth = 100
 
-// Changed reports whether two states of an object differ, without decoding them. Order of members, white space and
-// escapes make no difference; the order of a list does. A number counts by how it is spelled. managedFields and
-// resourceVersion never count, nor do the fields in except, nor a map of which only such fields are left. Objects in
-// different formats count as changed.
+// Changed reports whether two states of an object differ, without decoding
+// them. Order of members, white space and escapes make no difference; the order
+// of a list does. A number counts by how it is spelled. managedFields and
+// resourceVersion never count, nor do the fields in except, nor a map of which
+// only such fields are left. Objects in different formats count as changed.
 //
-// In doubt it says true: whoever acts on a change that was none does a little too much.
+// In doubt it says true: whoever acts on a change that was none does a little
+// too much.
 func Changed(a, b *Object, except ...Path) bool {
 	if a == b {
 		return false
@@ -28,11 +28,13 @@ func Changed(a, b *Object, except ...Path) bool {
 	if a.format != JSON {
 		return !bytes.Equal(a.raw, b.raw)
 	}
-	return differ(a.raw, b.raw, slices.Concat(neverCount, except), 0)
+	// These change with every write and say nothing about what was written.
+	never := []Path{{"metadata", "managedFields"}, {"metadata", "resourceVersion"}}
+	return differ(a.raw, b.raw, slices.Concat(never, except), 0)
 }
 
-// differ compares two values. Equal bytes are the usual case, and the cheap one: only the way down to what is different
-// is ever taken apart.
+// differ compares two values. Equal bytes are the usual case, and the cheap
+// one: only the way down to what is different is ever taken apart.
 func differ(a, b []byte, except []Path, depth int) bool {
 	switch {
 	case bytes.Equal(a, b):
@@ -80,7 +82,8 @@ func membersDiffer(a, b []part, except []Path, depth int) bool {
 	return false
 }
 
-// sideOf says which of two sorted lists has the next name: a (-1), b (+1) or both (0).
+// sideOf says which of two sorted lists has the next name: a (-1), b (+1) or
+// both (0).
 func sideOf(a, b []part) int {
 	switch {
 	case len(a) == 0:
@@ -128,7 +131,8 @@ func blank(value []byte, except []Path, depth int) bool {
 // part is one member of an object.
 type part struct{ name, value []byte }
 
-// membersOf takes an object apart, sorted by name; of a name that comes twice the last one counts.
+// membersOf takes an object apart, sorted by name; of a name that comes twice
+// the last one counts.
 func membersOf(object []byte) []part {
 	l := lexer{data: object}
 	var parts []part

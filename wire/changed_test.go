@@ -63,7 +63,8 @@ func TestChangedSaysYesWhereItIsTooDeepToLook(t *testing.T) {
 	}
 }
 
-// FuzzChanged holds Changed against comparing what the ordinary decoder makes of two objects.
+// FuzzChanged holds Changed against comparing what the ordinary decoder makes
+// of two objects.
 func FuzzChanged(f *testing.F) {
 	for i, s := range seeds {
 		f.Add([]byte(s), []byte(seeds[(i+1)%len(seeds)]))

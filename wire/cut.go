@@ -2,12 +2,14 @@ package wire
 
 import "fmt"
 
-// Cut is this object without those fields. They are taken out of the bytes, with the comma that belongs to them;
-// everything else stays as the server spelled it. A map or object that has lost its last member stays, empty: it was not
-// named. Where a field is not there, nothing happens; when nothing happens at all, the result is o itself.
+// Cut is this object without those fields. They are taken out of the bytes,
+// with the comma that belongs to them; everything else stays as the server
+// spelled it. A map or object that has lost its last member stays, empty: it
+// was not named. Where a field is not there, nothing happens; when nothing
+// happens at all, the result is o itself.
 //
-// What Scan has read (labels, owners, …) stays known even if its field is cut. The error is for a path without names,
-// and ErrFormat.
+// What Scan has read (labels, owners, …) stays known even if its field is cut.
+// The error is for a path without names, and ErrFormat.
 func (o *Object) Cut(paths ...Path) (*Object, error) {
 	for _, p := range paths {
 		if len(p) == 0 {
@@ -28,8 +30,9 @@ func (o *Object) Cut(paths ...Path) (*Object, error) {
 	return o.without(c.gone), nil
 }
 
-// withinMetadata is what is left of the paths if all of them lead into metadata, and it is known where that is; so the
-// common cuts look at a part of the object only.
+// withinMetadata is what is left of the paths if all of them lead into
+// metadata, and it is known where that is; so the common cuts look at a part of
+// the object only.
 func (o *Object) withinMetadata(paths []Path) []Path {
 	if o.metaTo == 0 {
 		return nil
@@ -68,8 +71,8 @@ func (c *cutter) value(paths []Path) {
 	}
 }
 
-// members passes over an object. A member that goes takes a comma with it: the one before it if a member before it
-// stays, else the one behind it.
+// members passes over an object. A member that goes takes a comma with it: the
+// one before it if a member before it stays, else the one behind it.
 func (c *cutter) members(paths []Path) {
 	stays := false
 	comma := 0 // the one before this member

@@ -18,20 +18,20 @@ var (
 	lastApplied   = wire.Path{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}
 )
 
-func scan(t testing.TB, raw string) *wire.Object {
-	t.Helper()
+func scan(tb testing.TB, raw string) *wire.Object {
+	tb.Helper()
 	o, err := wire.Scan(wire.JSON, []byte(raw))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }
 
-func cut(t testing.TB, o *wire.Object, paths ...wire.Path) *wire.Object {
-	t.Helper()
+func cut(tb testing.TB, o *wire.Object, paths ...wire.Path) *wire.Object {
+	tb.Helper()
 	c, err := o.Cut(paths...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

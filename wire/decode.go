@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// DecodeError is an object that was scanned, and is kept, and does not fit the type that somebody wants to read it as:
-// stored under an older schema, or by somebody with other types. It concerns that one object and that one reader.
+// DecodeError is an object that was scanned, and is kept, and does not fit the
+// type that somebody wants to read it as: stored under an older schema, or by
+// somebody with other types. It concerns that one object and that one reader.
 type DecodeError struct {
 	Key  types.NamespacedName
 	Type string // the Go type that was asked for
@@ -22,9 +23,10 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// Decode makes a T of the object, with the decoder that Kubernetes uses: names of fields are case-sensitive, unknown
-// ones are ignored. The result is the caller's alone: it may be changed at will, and nothing of it is shared with the
-// object. An error is a *DecodeError, and the result is then the zero T.
+// Decode makes a T of the object, with the decoder that Kubernetes uses: names
+// of fields are case-sensitive, unknown ones are ignored. The result is the
+// caller's alone: it may be changed at will, and nothing of it is shared with
+// the object. An error is a *DecodeError, and the result is then the zero T.
 func Decode[T any](o *Object) (T, error) {
 	var into, zero T
 	err := ErrFormat

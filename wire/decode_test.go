@@ -29,7 +29,8 @@ func TestDecodeGivesAPrivateCopy(t *testing.T) {
 	}
 }
 
-// The type that keeps raw bytes inside of managedFields is the one that could keep ours.
+// The type that keeps raw bytes inside of managedFields is the one that could
+// keep ours.
 func TestWhatIsDecodedDoesNotPointIntoTheObject(t *testing.T) {
 	o := scan(t, pod)
 	p, err := wire.Decode[corev1.Pod](o)

@@ -27,21 +27,23 @@ const (
 type Event struct {
 	Type EventType
 
-	// Object is the new state, for Deleted the last one. A Bookmark's has a resourceVersion and no name. It is nil for
-	// an Error.
+	// Object is the new state, for Deleted the last one. A Bookmark's has a
+	// resourceVersion and no name. It is nil for an Error.
 	Object *Object
 
-	// Status is what an Error says; nil otherwise. The stream is of no use after it.
+	// Status is what an Error says; nil otherwise. The stream is of no use
+	// after it.
 	Status *metav1.Status
 
-	// InitialEventsEnd marks the Bookmark that ends the list part of a watch-list stream (KEP-3157).
+	// InitialEventsEnd marks the Bookmark that ends the list part of a
+	// watch-list stream (KEP-3157).
 	InitialEventsEnd bool
 }
 
 var errNoVersion = errors.New("no resourceVersion in a bookmark")
 
-// EventReader reads the frames of one watch stream: JSON objects, one after the other, with or without white space in
-// between. It is for one goroutine.
+// EventReader reads the frames of one watch stream: JSON objects, one after the
+// other, with or without white space in between. It is for one goroutine.
 type EventReader struct {
 	format  Format
 	scanner *Scanner
@@ -51,7 +53,8 @@ type EventReader struct {
 	err     error // what every further call returns
 }
 
-// Events reads a watch stream. It reads nothing yet, and it never closes anything.
+// Events reads a watch stream. It reads nothing yet, and it never closes
+// anything.
 func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
 	e := &EventReader{format: f, scanner: s, lex: lexer{feed: &feed{src: r}}}
 	if f != JSON {
@@ -60,12 +63,13 @@ func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
 	return e
 }
 
-// Next returns the next event as soon as its last byte is there. It blocks as long as the source blocks; closing the
-// source ends it.
+// Next returns the next event as soon as its last byte is there. It blocks as
+// long as the source blocks; closing the source ends it.
 //
-// io.EOF: the stream ended between two frames. io.ErrUnexpectedEOF: it ended within one. *ScanError: this frame could
-// not be used, and the next call goes on with the one behind it. Any other error is the source's, or ErrTooLarge; it
-// comes again with every further call.
+// io.EOF: the stream ended between two frames. io.ErrUnexpectedEOF: it ended
+// within one. *ScanError: this frame could not be used, and the next call goes
+// on with the one behind it. Any other error is the source's, or ErrTooLarge;
+// it comes again with every further call.
 func (e *EventReader) Next() (Event, error) {
 	if e.err != nil {
 		return Event{}, e.err
@@ -118,7 +122,8 @@ func (e *EventReader) frame() (Event, error) {
 	return e.event(EventType(l.bytes(kind)), object)
 }
 
-// broken is reached when the source ends, or fails, or is no JSON, within a frame.
+// broken is reached when the source ends, or fails, or is no JSON, within a
+// frame.
 func (e *EventReader) broken() error {
 	l := &e.lex
 	var syntax *SyntaxError
@@ -135,8 +140,9 @@ func (e *EventReader) broken() error {
 	return e.err
 }
 
-// resync looks for the next line. A server ends every frame with a line feed, and none can stand inside of a JSON
-// string, so that is the first place where a frame can begin again.
+// resync looks for the next line. A server ends every frame with a line feed,
+// and none can stand inside of a JSON string, so that is the first place where
+// a frame can begin again.
 func (e *EventReader) resync() {
 	l := &e.lex
 	for {
@@ -179,8 +185,9 @@ func (e *EventReader) event(kind EventType, object span) (Event, error) {
 	return ev, nil
 }
 
-// check says what an event lacks. A key that is missing must not be passed over in silence: the event would be lost
-// while the resourceVersion moves on (issue 76624 of kubernetes).
+// check says what an event lacks. A key that is missing must not be passed over
+// in silence: the event would be lost while the resourceVersion moves on (issue
+// 76624 of kubernetes).
 func (e *EventReader) check(kind EventType, object span) error {
 	m := &e.meta
 	switch kind {
@@ -198,8 +205,9 @@ func (e *EventReader) check(kind EventType, object span) error {
 	return nil
 }
 
-// statusOf decodes what an Error event carries. The server sends a Status by convention only; whatever comes instead
-// ends the stream all the same, so it becomes the message of a Status.
+// statusOf decodes what an Error event carries. The server sends a Status by
+// convention only; whatever comes instead ends the stream all the same, so it
+// becomes the message of a Status.
 func statusOf(object []byte) *metav1.Status {
 	var status metav1.Status
 	if err := json.Unmarshal(object, &status); err != nil || status.Status == "" {

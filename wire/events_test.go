@@ -18,7 +18,8 @@ func events(stream string) *wire.EventReader {
 	return new(wire.Scanner).Events(wire.JSON, strings.NewReader(stream))
 }
 
-// told is everything that a stream has to say, up to and with the error that ends it: one line each.
+// told is everything that a stream has to say, up to and with the error that
+// ends it: one line each.
 func told(r *wire.EventReader) []string {
 	var lines []string
 	for {
@@ -115,7 +116,7 @@ func TestAStreamThatEndsWithinAFrameIsUnexpected(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := r.Next(); err != io.ErrUnexpectedEOF {
+			if _, err := r.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatalf("after %d bytes: %v", n, err)
 			}
 		}
@@ -236,8 +237,9 @@ func TestProtobufIsNotReadYet(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever comes in, a stream ends, has no more to tell than it has bytes, and tells the same however the
-// network cuts it to pieces. What it delivers are objects that scan alone as well.
+// FuzzEvents: whatever comes in, a stream ends, has no more to tell than it has
+// bytes, and tells the same however the network cuts it to pieces. What it
+// delivers are objects that scan alone as well.
 func FuzzEvents(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(`{"type":"ADDED","object":` + s + "}\n" + event("DELETED", "a", "1")))

@@ -23,12 +23,11 @@ func Example() {
 	events := scanner.Events(wire.JSON, stream)
 	for {
 		event, err := events.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			fmt.Println("the server has closed the watch")
 			return
 		}
-		var bad *wire.ScanError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*wire.ScanError](err); ok {
 			fmt.Println("bad object:", bad.Key.Name) // the stream goes on
 			continue
 		}

@@ -2,18 +2,22 @@ package wire
 
 import "errors"
 
-// Format is how an object is spelled on the wire. It is a property of one answer of the server, not of a resource:
-// a server that was asked for protobuf may answer in JSON.
+// Format is how an object is spelled on the wire. It is a property of one
+// answer of the server, not of a resource: a server that was asked for protobuf
+// may answer in JSON.
 type Format uint8
 
 const (
-	// JSON is application/json, and what the server speaks for custom resources.
+	// JSON is application/json, and what the server speaks for custom
+	// resources.
 	JSON Format = iota + 1
-	// Protobuf is application/vnd.kubernetes.protobuf. Nothing here reads it yet; every door answers ErrFormat.
+	// Protobuf is application/vnd.kubernetes.protobuf. Nothing here reads it
+	// yet; every door answers ErrFormat.
 	Protobuf
 )
 
-// ErrFormat says that the bytes are in a format that this package does not read.
+// ErrFormat says that the bytes are in a format that this package does not
+// read.
 var ErrFormat = errors.New("wire: format is not supported")
 
 // String names the format as a metric or a log line should.

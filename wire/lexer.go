@@ -5,17 +5,21 @@ import (
 	"io"
 )
 
-// maxDepth is how many objects and arrays may be open at once: the bound of the ordinary Kubernetes JSON decoder, so
-// that what it refuses as too deep we refuse too. The stack that it costs us is a byte for each level.
+// maxDepth is how many objects and arrays may be open at once: the bound of the
+// ordinary Kubernetes JSON decoder, so that what it refuses as too deep we
+// refuse too. The stack that it costs us is a byte for each level.
 const maxDepth = 10000
 
-// A lexer walks over JSON once, checks its grammar, and remembers nothing but positions. It reads from its feed when
-// the bytes at hand end, also in the middle of a word, so that a frame is looked at once and not first searched for its
-// end.
+// A lexer walks over JSON once, checks its grammar, and remembers nothing but
+// positions. It reads from its feed when the bytes at hand end, also in the
+// middle of a word, so that a frame is looked at once and not first searched
+// for its end.
 //
-// After the first error it stands still: every method returns at once, and err says why. That keeps the loops that use
-// it free of error handling; they look at err when they are done. What is well-formed but not what was wanted (a number
-// where a name should be) does not stop it: bad keeps the first such fault.
+// After the first error it stands still: every method returns at once, and err
+// says why. That keeps the loops that use it free of error handling; they look
+// at err when they are done. What is well-formed but not what was wanted (a
+// number where a name should be) does not stop it: bad keeps the first such
+// fault.
 type lexer struct {
 	data  []byte   // from the first byte of the value in hand to the last byte that was read
 	pos   int      // the next byte to look at
@@ -28,7 +32,8 @@ type lexer struct {
 	clear []byte   // scratch of bytes: a string without its escapes
 }
 
-// A span is where a string stands, without its quotes. It stays valid until the lexer begins the next value.
+// A span is where a string stands, without its quotes. It stays valid until the
+// lexer begins the next value.
 type span struct {
 	from, to int
 	coded    bool // there are escapes or bytes beyond ASCII: it must be decoded to be compared or kept
@@ -75,7 +80,8 @@ func (l *lexer) more() bool {
 	return l.err == nil
 }
 
-// peek passes over white space and returns the byte that follows without taking it; 0 when there is none.
+// peek passes over white space and returns the byte that follows without taking
+// it; 0 when there is none.
 func (l *lexer) peek() byte {
 	if l.pos < len(l.data) && l.data[l.pos] > ' ' && l.err == nil {
 		return l.data[l.pos]
@@ -97,7 +103,8 @@ func (l *lexer) peekFar() byte {
 	return 0
 }
 
-// enter opens an object or an array and reports whether it has a first element. It must stand before the bracket.
+// enter opens an object or an array and reports whether it has a first element.
+// It must stand before the bracket.
 func (l *lexer) enter(bracket byte) bool {
 	if l.peek() != bracket {
 		l.fail("want " + string(bracket))
@@ -238,7 +245,8 @@ func (l *lexer) word(w string) {
 	l.pos += len(w)
 }
 
-// number takes a number by RFC 8259's grammar: no leading zeros, no bare point, no plus.
+// number takes a number by RFC 8259's grammar: no leading zeros, no bare point,
+// no plus.
 func (l *lexer) number() span {
 	s := span{from: l.pos}
 	l.accept('-', '-')
@@ -280,7 +288,8 @@ func (l *lexer) digits() {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// skip takes one value of any kind, however deep, in one loop: hostile nesting must not become a deep Go stack.
+// skip takes one value of any kind, however deep, in one loop: hostile nesting
+// must not become a deep Go stack.
 func (l *lexer) skip() {
 	if l.nest == nil {
 		l.nest = l.few[:0]
@@ -314,7 +323,8 @@ func (l *lexer) skip() {
 	}
 }
 
-// leave follows a value inside of skip: it closes every bracket that closes here and stands before the next value.
+// leave follows a value inside of skip: it closes every bracket that closes
+// here and stands before the next value.
 func (l *lexer) leave(nest []byte) []byte {
 	for len(nest) > 0 && l.err == nil {
 		open := nest[len(nest)-1]
@@ -335,7 +345,8 @@ func (l *lexer) leave(nest []byte) []byte {
 	return nest
 }
 
-// bytes is the text of a string. It is valid until the lexer moves or decodes another.
+// bytes is the text of a string. It is valid until the lexer moves or decodes
+// another.
 func (l *lexer) bytes(s span) []byte {
 	if !s.coded {
 		return l.data[s.from:s.to]

@@ -16,16 +16,19 @@ type ListMeta struct {
 // errNoList is the fault of an answer that is not a list, such as a Table.
 var errNoList = errors.New("no items: the answer is not a list")
 
-// List reads one page of a list as it arrives: item is called for each object before the next one is read, so what is
-// held is one object and a read buffer, however long the list. The list's own metadata may stand before the items or
+// List reads one page of a list as it arrives: item is called for each object
+// before the next one is read, so what is held is one object and a read buffer,
+// however long the list. The list's own metadata may stand before the items or
 // behind them; it is complete when List returns.
 //
-// An item that cannot be read comes as a *ScanError and no object. Its key still exists on the server: whoever counts
-// it as vanished would delete it. If item returns an error, List stops and returns that error as it is. Otherwise an
-// error means that the page is not complete: the source's, io.ErrUnexpectedEOF, ErrTooLarge, ErrFormat or a *SyntaxError.
+// An item that cannot be read comes as a *ScanError and no object. Its key
+// still exists on the server: whoever counts it as vanished would delete it. If
+// item returns an error, List stops and returns that error as it is. Otherwise
+// an error means that the page is not complete: the source's,
+// io.ErrUnexpectedEOF, ErrTooLarge, ErrFormat or a *SyntaxError.
 //
-// Items are normalised: where they lack kind and apiVersion (built-in kinds do) these are added from the list's, if it
-// has named them by then.
+// Items are normalised: where they lack kind and apiVersion (built-in kinds do)
+// these are added from the list's, if it has named them by then.
 func (s *Scanner) List(f Format, r io.Reader, item func(*Object, error) error) (ListMeta, error) {
 	if f != JSON {
 		return ListMeta{}, ErrFormat
@@ -85,7 +88,8 @@ func (p *page) member() {
 	}
 }
 
-// string takes a string of the list's own, which must not be a span: positions do not outlive the next item.
+// string takes a string of the list's own, which must not be a span: positions
+// do not outlive the next item.
 func (p *page) string(to *string) {
 	var s span
 	if p.lex.text(&s); p.lex.err == nil && s.to > 0 {

@@ -43,7 +43,7 @@ func TestItemsGetTheKindOfTheirList(t *testing.T) {
 		{"they have their own", `"kind":"PodList","apiVersion":"v1"`, `{"kind":"X","apiVersion":"y","metadata":{"name":"a"}}`, `{"kind":"X","apiVersion":"y","metadata":{"name":"a"}}`},
 		{"one missing", `"kind":"PodList","apiVersion":"v1"`, `{"apiVersion":"y","metadata":{"name":"a"}}`, `{"kind":"Pod","apiVersion":"y","metadata":{"name":"a"}}`},
 		{"a list of anything", `"kind":"List","apiVersion":"v1"`, `{"metadata":{"name":"a"}}`, `{"metadata":{"name":"a"}}`},
-		{"a kind that must be escaped", `"kind":"P\"dList","apiVersion":"v1"`, `{"metadata":{"name":"a"}}`, `{"kind":"P\"d","apiVersion":"v1","metadata":{"name":"a"}}`},
+		{"a kind that must be escaped", `"kind":"P\"\\\u0001éList","apiVersion":"v1"`, `{"metadata":{"name":"a"}}`, `{"kind":"P\"\\\u0001é","apiVersion":"v1","metadata":{"name":"a"}}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestTheCallerCanStopAList(t *testing.T) {
 	n := 0
 	_, err := new(wire.Scanner).List(wire.JSON, strings.NewReader(`{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`),
 		func(*wire.Object, error) error { n++; return stop })
-	if err != stop || n != 1 {
+	if !errors.Is(err, stop) || n != 1 {
 		t.Errorf("%v after %d items", err, n)
 	}
 }

@@ -1,7 +1,8 @@
 package wire
 
-// lookup finds the value of one field in JSON that has been scanned before. Of a member that comes twice it finds the
-// last one that leads there. It does not walk through lists.
+// lookup finds the value of one field in JSON that has been scanned before. Of
+// a member that comes twice it finds the last one that leads there. It does not
+// walk through lists.
 func lookup(data []byte, p Path) (value []byte, ok bool) {
 	l := lexer{data: data}
 	if len(p) == 0 {

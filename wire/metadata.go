@@ -1,11 +1,14 @@
 package wire
 
-// meta is what one pass over an object notes: where things stand, not yet what they are. It is used again for the next
-// object, so a scan allocates only what the Object keeps.
+// meta is what one pass over an object notes: where things stand, not yet what
+// they are. It is used again for the next object, so a scan allocates only what
+// the Object keeps.
 //
-// It follows the ordinary decoder into metav1.PartialObjectMetadata in every corner, wrong input included: a key that
-// comes twice counts as it would there (the last value wins; maps and owner references are laid over each other; null
-// leaves a string alone and empties a map), and a field of the wrong type is an error even where we have no use for it.
+// It follows the ordinary decoder into metav1.PartialObjectMetadata in every
+// corner, wrong input included: a key that comes twice counts as it would there
+// (the last value wins; maps and owner references are laid over each other;
+// null leaves a string alone and empties a map), and a field of the wrong type
+// is an error even where we have no use for it.
 type meta struct {
 	name, namespace, uid, version span
 	kind, apiVersion              span
@@ -15,7 +18,8 @@ type meta struct {
 	labels     []labelSpan
 	owners     []ownerSpan
 
-	// from and to bound the value of "metadata"; both are 0 when there is none or more than one.
+	// from and to bound the value of "metadata"; both are 0 when there is none
+	// or more than one.
 	from, to int
 	blocks   int // how many there are
 }
@@ -33,14 +37,15 @@ func (m *meta) reset() {
 	*m = meta{labels: labels, owners: m.owners}
 }
 
-// noOwners also wipes what lies behind the end of the list: an element that is decoded a second time keeps the fields
-// that the second text does not mention.
+// noOwners also wipes what lies behind the end of the list: an element that is
+// decoded a second time keeps the fields that the second text does not mention.
 func (m *meta) noOwners() {
 	clear(m.owners[:cap(m.owners)])
 	m.owners = m.owners[:0]
 }
 
-// object takes one API object and fills m. A nameless one is fine here: bookmarks have no name.
+// object takes one API object and fills m. A nameless one is fine here:
+// bookmarks have no name.
 func (l *lexer) object(m *meta) {
 	m.reset()
 	if !l.opens('{', "an object") {
@@ -74,7 +79,8 @@ func (l *lexer) metadata(m *meta) {
 	}
 }
 
-// metaField takes the value of one field of metadata: all of ObjectMeta, in its order.
+// metaField takes the value of one field of metadata: all of ObjectMeta, in its
+// order.
 func (l *lexer) metaField(m *meta, key span) {
 	var unread span
 	var number int64

@@ -7,11 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object is one object as the API server sent it: its bytes, and the few facts about it that routing needs.
+// Object is one object as the API server sent it: its bytes, and the few facts
+// about it that routing needs.
 //
-// It never changes, so any number of goroutines may share one. What it holds is its own: no part of it points into the
-// buffer that it was read from. The facts are read once, by Scan, and stay as the server said them even where Cut later
-// takes them out of the bytes.
+// It never changes, so any number of goroutines may share one. What it holds is
+// its own: no part of it points into the buffer that it was read from. The
+// facts are read once, by Scan, and stay as the server said them even where Cut
+// later takes them out of the bytes.
 type Object struct {
 	raw []byte // one JSON object and nothing around it
 
@@ -23,8 +25,9 @@ type Object struct {
 	labels     []label // in the order of the wire, no key twice
 	owners     []Owner
 
-	// metaFrom and metaTo bound the value of "metadata" in raw, so that Cut need not look at the rest.
-	// Both are 0 when there is no metadata or more than one.
+	// metaFrom and metaTo bound the value of "metadata" in raw, so that Cut
+	// need not look at the rest. Both are 0 when there is no metadata or more
+	// than one.
 	metaFrom, metaTo uint32
 	saved            uint32 // bytes that Cut has taken out so far
 	format           Format
@@ -40,23 +43,28 @@ type Owner struct {
 	Controller             bool
 }
 
-// Key is the namespace and name. The namespace is empty for what lives outside of namespaces, the name only in
-// bookmarks and in what is no object of the cluster.
+// Key is the namespace and name. The namespace is empty for what lives outside
+// of namespaces, the name only in bookmarks and in what is no object of the
+// cluster.
 func (o *Object) Key() types.NamespacedName { return o.key }
 
 // UID tells two lives of one name apart. Some aggregated APIs leave it empty.
 func (o *Object) UID() types.UID { return o.uid }
 
-// ResourceVersion is the server's mark of this state of the object. Compare it with CompareResourceVersions only.
+// ResourceVersion is the server's mark of this state of the object. Compare it
+// with CompareResourceVersions only.
 func (o *Object) ResourceVersion() string { return o.version }
 
-// Generation counts changes of the spec, where the server counts them; else it is 0.
+// Generation counts changes of the spec, where the server counts them; else it
+// is 0.
 func (o *Object) Generation() int64 { return o.generation }
 
-// Deleting reports whether a deletionTimestamp is set: somebody asked for the deletion, finalizers may still hold it.
+// Deleting reports whether a deletionTimestamp is set: somebody asked for the
+// deletion, finalizers may still hold it.
 func (o *Object) Deleting() bool { return o.deleting }
 
-// Label is the value of one label, and whether it is there. It looks through the labels one by one: objects have few.
+// Label is the value of one label, and whether it is there. It looks through
+// the labels one by one: objects have few.
 func (o *Object) Label(key string) (string, bool) {
 	for i := range o.labels {
 		if o.labels[i].key == key {
@@ -77,10 +85,12 @@ func (o *Object) Labels() iter.Seq2[string, string] {
 	}
 }
 
-// Owners is every owner reference, in the order of the wire. The slice is shared: do not change it.
+// Owners is every owner reference, in the order of the wire. The slice is
+// shared: do not change it.
 func (o *Object) Owners() []Owner { return o.owners }
 
-// Controller is the owner that manages this object. The API server allows one at most.
+// Controller is the owner that manages this object. The API server allows one
+// at most.
 func (o *Object) Controller() (Owner, bool) {
 	for _, owner := range o.owners {
 		if owner.Controller {
@@ -96,8 +106,9 @@ func (o *Object) Format() Format { return o.format }
 // Bytes is the object as it is kept. The slice is shared: do not change it.
 func (o *Object) Bytes() []byte { return o.raw }
 
-// Size is the memory that this object holds on to, in bytes: its wire bytes, and the facts read from them. Strings that
-// it shares with other objects are counted as if they were its own.
+// Size is the memory that this object holds on to, in bytes: its wire bytes,
+// and the facts read from them. Strings that it shares with other objects are
+// counted as if they were its own.
 func (o *Object) Size() int {
 	n := int(unsafe.Sizeof(*o)) + cap(o.raw) + len(o.key.Name) + len(o.key.Namespace) + len(o.uid) + len(o.version)
 	for i := range o.labels {
@@ -110,5 +121,6 @@ func (o *Object) Size() int {
 	return n
 }
 
-// Saved is how many bytes Cut has taken out of this object since it was scanned.
+// Saved is how many bytes Cut has taken out of this object since it was
+// scanned.
 func (o *Object) Saved() int { return int(o.saved) }

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// Path names a field: the names of the members on the way to it, from the root. A list on the way is walked through, so
-// that spec.containers.env is the env of every container.
+// Path names a field: the names of the members on the way to it, from the root.
+// A list on the way is walked through, so that spec.containers.env is the env
+// of every container.
 type Path []string
 
-// ParsePath reads the notation of messages and documents: names with points between them, and in brackets and double
-// quotes what has points itself, as in metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"].
+// ParsePath reads the notation of messages and documents: names with points
+// between them, and in brackets and double quotes what has points itself, as in
+// metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"].
 func ParsePath(text string) (Path, error) {
 	var p Path
 	for rest := text; rest != ""; {
@@ -71,8 +73,8 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// below takes one step: what is left of the paths that go through the member of that name, and whether one of them ends
-// there.
+// below takes one step: what is left of the paths that go through the member of
+// that name, and whether one of them ends there.
 func below(paths []Path, name []byte) (rest []Path, ends bool) {
 	for _, p := range paths {
 		if len(p) == 0 || p[0] != string(name) {

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// pastPlain returns the place of the first byte from i on that ends a string, escapes, is a control character, or is
-// beyond ASCII. Most of an object is the inside of strings, so this is where a scan spends its time: it looks at eight
+// pastPlain returns the place of the first byte from i on that ends a string,
+// escapes, is a control character, or is beyond ASCII. Most of an object is the
+// inside of strings, so this is where a scan spends its time: it looks at eight
 // bytes at once, as one number.
 func pastPlain(data []byte, i int) int {
 	for ; i+8 <= len(data); i += 8 {
@@ -26,8 +27,9 @@ const (
 	blanks = ' ' * ones &^ 0xff // seven plain bytes, and room for one
 )
 
-// special sets the high bit of each byte that is not plain. Of several, the lowest is exact; a borrow may make those
-// above it wrong, which nobody looks at.
+// special sets the high bit of each byte that is not plain. Of several, the
+// lowest is exact; a borrow may make those above it wrong, which nobody looks
+// at.
 func special(x uint64) uint64 {
 	quote, escape := x^'"'*ones, x^'\\'*ones
 	return ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x | x) & highs

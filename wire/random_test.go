@@ -11,8 +11,9 @@ import (
 	"millrace/wire"
 )
 
-// A writer writes random objects: well-formed JSON with the names of metadata in it, now and then twice, with values of
-// the right kind or another. Byte mutations seldom reach those corners; this does nothing else.
+// A writer writes random objects: well-formed JSON with the names of metadata
+// in it, now and then twice, with values of the right kind or another. Byte
+// mutations seldom reach those corners; this does nothing else.
 type writer struct {
 	*rand.Rand
 	strings.Builder
@@ -57,7 +58,8 @@ func (w *writer) text() {
 	w.WriteString(w.pick(`"a"`, `"b"`, `"c"`, `""`, `"é"`, `"\u00e9\n"`, `"\ud83d\ude00"`, `"\udead"`, `"7"`))
 }
 
-// odd writes a value of a kind that may not be wanted; seldom, or no object would pass.
+// odd writes a value of a kind that may not be wanted; seldom, or no object
+// would pass.
 func (w *writer) odd(or func()) {
 	switch w.IntN(40) {
 	case 0:

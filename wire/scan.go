@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Scanner turns wire bytes into Objects. There is one for each resource: it keeps the strings that the objects of a
-// resource have in common, so that they are held once, over all lists and watches of that resource.
+// Scanner turns wire bytes into Objects. There is one for each resource: it
+// keeps the strings that the objects of a resource have in common, so that they
+// are held once, over all lists and watches of that resource.
 //
 // The zero value works. It may be used by several goroutines.
 type Scanner struct {
@@ -20,8 +21,9 @@ type Scanner struct {
 	strings interner
 }
 
-// ScanError is one object that could not be read. Key and ResourceVersion are what could be made out before that,
-// perhaps nothing. It concerns this object alone: the stream that it came from can be read on.
+// ScanError is one object that could not be read. Key and ResourceVersion are
+// what could be made out before that, perhaps nothing. It concerns this object
+// alone: the stream that it came from can be read on.
 type ScanError struct {
 	Key             types.NamespacedName
 	ResourceVersion string
@@ -42,12 +44,15 @@ var (
 	errNameless = errors.New("no name in its metadata")
 )
 
-// Scan reads one object in one pass over its bytes, and copies what it keeps: raw is the caller's again. It fails with a
-// *ScanError exactly where the ordinary decoder into metav1.PartialObjectMetadata would fail, save that null is no object
-// here. An object without a name is fine: it is for the caller to say whether it may be.
+// Scan reads one object in one pass over its bytes, and copies what it keeps:
+// raw is the caller's again. It fails with a *ScanError exactly where the
+// ordinary decoder into metav1.PartialObjectMetadata would fail, save that null
+// is no object here. An object without a name is fine: it is for the caller to
+// say whether it may be.
 //
-// It is meant for an object that comes alone, such as the answer to a GET. Those of lists and watches come through a
-// Scanner, which lets them share what they have in common.
+// It is meant for an object that comes alone, such as the answer to a GET.
+// Those of lists and watches come through a Scanner, which lets them share what
+// they have in common.
 func Scan(f Format, raw []byte) (*Object, error) {
 	if f != JSON {
 		return nil, ErrFormat
@@ -67,7 +72,8 @@ func Scan(f Format, raw []byte) (*Object, error) {
 
 func onlySpace(b []byte) bool { return len(bytes.TrimLeft(b, " \t\r\n")) == 0 }
 
-// scanError is what went wrong with the object that m was read from, as far as it was read.
+// scanError is what went wrong with the object that m was read from, as far as
+// it was read.
 func (l *lexer) scanError(m *meta) *ScanError {
 	e := &ScanError{Err: l.bad}
 	if l.err != nil {
@@ -79,7 +85,8 @@ func (l *lexer) scanError(m *meta) *ScanError {
 	return e
 }
 
-// whole turns the end of the input, within an object, into the error that says so.
+// whole turns the end of the input, within an object, into the error that says
+// so.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -87,7 +94,8 @@ func whole(err error) error {
 	return err
 }
 
-// finish makes the Object whose facts m has noted and whose bytes are data[from:to].
+// finish makes the Object whose facts m has noted and whose bytes are
+// data[from:to].
 func (s *Scanner) finish(l *lexer, m *meta, from, to int, item typeMeta) (*Object, error) {
 	if l.err != nil || l.bad != nil {
 		return nil, l.scanError(m)
@@ -140,10 +148,12 @@ func (s *Scanner) shared(o *Object, l *lexer, m *meta) {
 	}
 }
 
-// fewLabels is up to where looking through the labels is cheaper than a map of them.
+// fewLabels is up to where looking through the labels is cheaper than a map of
+// them.
 const fewLabels = 32
 
-// labels keeps the last of several values of one key. Whatever the number of labels, it takes time in proportion.
+// labels keeps the last of several values of one key. Whatever the number of
+// labels, it takes time in proportion.
 func (in *interner) labels(l *lexer, spans []labelSpan) []label {
 	if len(spans) == 0 {
 		return nil
@@ -164,7 +174,8 @@ func (in *interner) labels(l *lexer, spans []labelSpan) []label {
 	return labels
 }
 
-// find is where the label of that key is, or the end. at is an index of all keys found so far, or nil.
+// find is where the label of that key is, or the end. at is an index of all
+// keys found so far, or nil.
 func find(labels []label, key string, at map[string]int) int {
 	if at == nil {
 		for i := range labels {

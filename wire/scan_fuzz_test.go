@@ -12,7 +12,8 @@ import (
 	"millrace/wire"
 )
 
-// seeds are the inputs that the fuzzers start from: everything that the JSON of an object may do at its corners.
+// seeds are the inputs that the fuzzers start from: everything that the JSON of
+// an object may do at its corners.
 var seeds = []string{
 	pod,
 	`{}`,
@@ -57,8 +58,8 @@ var seeds = []string{
 	`{"a":"\u12g4"}`,
 }
 
-// FuzzScan holds the scanner against the ordinary decoder: for every input, either both fail or both agree on all the
-// facts that an Object has.
+// FuzzScan holds the scanner against the ordinary decoder: for every input,
+// either both fail or both agree on all the facts that an Object has.
 func FuzzScan(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

@@ -3,16 +3,17 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
 )
 
-func object(t testing.TB, raw string) *Object {
-	t.Helper()
+func object(tb testing.TB, raw string) *Object {
+	tb.Helper()
 	o, err := Scan(JSON, []byte(raw))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }
@@ -42,6 +43,34 @@ func TestAnObjectKeepsNothingOfTheBufferItWasReadFrom(t *testing.T) {
 	if within(frame, unsafe.SliceData(o.raw)) {
 		t.Error("the object's bytes are the frame's")
 	}
+}
+
+// Issue 113305 of kubernetes: one object kept the memory of its whole list.
+func TestOneObjectDoesNotKeepItsList(t *testing.T) {
+	const n = 5000
+	body := strings.NewReader(`{"items":[` + strings.Repeat(`{"metadata":{"name":"a","labels":{"app":"web"}},"x":"`+strings.Repeat("y", 1000)+`"},`, n-1) + `{"metadata":{"name":"z"}}]}`)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	var kept *Object
+	_, err := new(Scanner).List(JSON, body, func(o *Object, err error) error {
+		if kept == nil {
+			kept = o
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := heap(); after > before+100<<10 {
+		t.Errorf("%d bytes are kept with one object of %d", after-before, kept.Size())
+	}
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(body)
 }
 
 func TestObjectsOfOneScannerShareTheirStrings(t *testing.T) {

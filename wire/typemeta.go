@@ -1,16 +1,18 @@
 package wire
 
 import (
-	"encoding/json"
+	"fmt"
 	"strings"
 )
 
-// typeMeta is the pair of members that say what an item of a list is, spelled as JSON with their commas, for items that
-// do not say so themselves: built-in kinds are listed without kind and apiVersion, and watched with them. With this, one
-// state of an object has the same members whichever way it came.
+// typeMeta is the pair of members that say what an item of a list is, spelled
+// as JSON with their commas, for items that do not say so themselves: built-in
+// kinds are listed without kind and apiVersion, and watched with them. With
+// this, one state of an object has the same members whichever way it came.
 type typeMeta struct{ kind, apiVersion string }
 
-// itemsOf derives what the items are from what the list is: a PodList has Pods. A plain List says nothing.
+// itemsOf derives what the items are from what the list is: a PodList has Pods.
+// A plain List says nothing.
 func itemsOf(listKind, apiVersion string) typeMeta {
 	kind, ok := strings.CutSuffix(listKind, "List")
 	if !ok || kind == "" || apiVersion == "" {
@@ -20,8 +22,18 @@ func itemsOf(listKind, apiVersion string) typeMeta {
 }
 
 func member(name, value string) string {
-	text, _ := json.Marshal(value) // a string can always be spelled
-	return `"` + name + `":` + string(text) + `,`
+	b := []byte(`"` + name + `":"`)
+	for _, c := range []byte(value) {
+		switch {
+		case c == '"', c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = fmt.Appendf(b, `\u%04x`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, `",`...))
 }
 
 // missing is what has to be added to the object that m was read from.

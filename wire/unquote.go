@@ -5,9 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnquoted appends the text that a JSON string stands for. s is what was between the quotes and has passed the
-// lexer, so every escape in it is complete. Half a surrogate pair, and bytes that are no UTF-8, become U+FFFD: that is
-// what every Go decoder of this object will see, so it is what we route by.
+// appendUnquoted appends the text that a JSON string stands for. s is what was
+// between the quotes and has passed the lexer, so every escape in it is
+// complete. Half a surrogate pair, and bytes that are no UTF-8, become U+FFFD:
+// that is what every Go decoder of this object will see, so it is what we route
+// by.
 func appendUnquoted(dst, s []byte) []byte {
 	for len(s) > 0 {
 		var n int
@@ -28,7 +30,8 @@ func appendUnquoted(dst, s []byte) []byte {
 	return dst
 }
 
-// appendUnicode appends the rune of the \u escape, or pair of them, at the beginning of s, and says how long that was.
+// appendUnicode appends the rune of the \u escape, or pair of them, at the
+// beginning of s, and says how long that was.
 func appendUnicode(dst, s []byte) ([]byte, int) {
 	r, _ := hex4(s[2:])
 	if !utf16.IsSurrogate(r) {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// The methods here take one value of a known kind. null leaves the target as it was, save where a doc says otherwise;
-// a value of another kind is passed over and noted as a mismatch.
+// The methods here take one value of a known kind. null leaves the target as it
+// was, save where a doc says otherwise; a value of another kind is passed over
+// and noted as a mismatch.
 
 // null takes the word null if it comes next.
 func (l *lexer) null() bool {
@@ -17,7 +18,8 @@ func (l *lexer) null() bool {
 	return true
 }
 
-// opens reports whether an object or array comes next, without taking its bracket.
+// opens reports whether an object or array comes next, without taking its
+// bracket.
 func (l *lexer) opens(bracket byte, want string) bool {
 	if l.peek() == bracket {
 		return true
@@ -52,7 +54,8 @@ func (l *lexer) integer(to *int64) {
 	*to = n
 }
 
-// boolean sets to false for null: it stands for an optional flag, and null takes the flag away.
+// boolean sets to false for null: it stands for an optional flag, and null
+// takes the flag away.
 func (l *lexer) boolean(to *bool) {
 	switch l.peek() {
 	case 'n':

@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// CompareResourceVersions says whether a is older than (-1), the same as (0) or newer than (+1) b, by the rule of
-// KEP-5504: a resourceVersion is a decimal number without leading zero and of any length, so the longer one is newer
-// and equal lengths compare as text. It is never read into an int64: nothing promises that it fits.
+// CompareResourceVersions says whether a is older than (-1), the same as (0) or
+// newer than (+1) b, by the rule of KEP-5504: a resourceVersion is a decimal
+// number without leading zero and of any length, so the longer one is newer and
+// equal lengths compare as text. It is never read into an int64: nothing
+// promises that it fits.
 //
-// The order means something only within one resource of one server. A server that was restored from a backup hands out
-// old numbers again. Anything that is no such number, "" and "0" included, is an error.
+// The order means something only within one resource of one server. A server
+// that was restored from a backup hands out old numbers again. Anything that is
+// no such number, "" and "0" included, is an error.
 func CompareResourceVersions(a, b string) (int, error) {
 	for _, v := range [...]string{a, b} {
 		if !wellFormed(v) {
