@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -44,7 +43,7 @@ type Gate struct {
 // nothing to wait for and is not in doubt.
 type account struct {
 	writes []write // one for each cache, the latest
-	stale  int     // waits in vain, since the last one that was not
+	stale  int     // waits in vain, since the account was opened
 	doubt  bool
 }
 
@@ -125,9 +124,7 @@ func (g *Gate) Wait(ctx context.Context, key types.NamespacedName) error {
 		case ctx.Err() == nil:
 			g.giveUp(key, w)
 		default:
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // a cancel says nothing about the cache
-				g.late(key)
-			}
+			g.late(key)
 			return &StaleError{Key: key, ResourceVersion: w.resourceVersion, Err: err}
 		}
 	}
@@ -182,7 +179,6 @@ func (g *Gate) paid(key types.NamespacedName, w write) {
 		return
 	}
 	a.writes = slices.DeleteFunc(a.writes, func(other write) bool { return other == w })
-	a.stale = 0
 	g.closeLocked(key, a)
 }
 

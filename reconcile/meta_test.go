@@ -62,6 +62,14 @@ func TestAConditionWithoutATimeIsOfNow(t *testing.T) {
 	}
 }
 
+func TestAConditionThatNeverHadATimeGetsOne(t *testing.T) {
+	conditions := []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Done"}}
+	changed, err := reconcile.SetCondition(&conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Done", LastTransitionTime: at(3)})
+	if err != nil || !changed || !conditions[0].LastTransitionTime.Equal(&metav1.Time{Time: at(3).Time}) {
+		t.Errorf("changed %v, %v: %v", changed, err, conditions)
+	}
+}
+
 // Claim 11: tools match on reasons.
 func TestWhatIsNoConditionIsRefused(t *testing.T) {
 	for _, c := range []metav1.Condition{

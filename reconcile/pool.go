@@ -123,7 +123,6 @@ func (p *Pool) Run(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	p.queue.ShutDown()
 	patience := time.NewTimer(p.cfg.DrainTimeout)
 	defer patience.Stop()
 	select {

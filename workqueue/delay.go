@@ -20,13 +20,13 @@ func (d delayed[K]) Less(i, j int) bool {
 
 func (d delayed[K]) Swap(i, j int) {
 	d[i], d[j] = d[j], d[i]
-	d[i].at, d[j].at = i, j
+	d[i].at, d[j].at = int32(i), int32(j)
 }
 
 // Push and Pop are for container/heap.
 func (d *delayed[K]) Push(x any) {
 	e := x.(*entry[K]) //nolint:forcetypeassert // It is what add gave to container/heap.
-	e.at = len(*d)
+	e.at = int32(len(*d))
 	*d = append(*d, e)
 }
 
@@ -39,7 +39,7 @@ func (d *delayed[K]) Pop() any {
 }
 
 func (d *delayed[K]) add(e *entry[K])    { heap.Push(d, e) }
-func (d *delayed[K]) remove(e *entry[K]) { heap.Remove(d, e.at) }
+func (d *delayed[K]) remove(e *entry[K]) { heap.Remove(d, int(e.at)) }
 
 // alarm is the queue's one timer. A timer is not a goroutine: until it rings it
 // is 100 bytes in the runtime's heap, and a queue without delayed keys has none

@@ -29,9 +29,9 @@ func (s State) String() string {
 // wish is what a key is to do next: one of Idle, Waiting, BackingOff and Ready.
 // Of a key that a worker holds, it is what happens at Done.
 type wish struct {
-	state  State
 	due    int64 // of Waiting and BackingOff, in the queue's nanoseconds
-	urgent bool  // of Ready: a failure does not push it back
+	state  State
+	urgent bool // of Ready: a failure does not push it back
 }
 
 func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOff }
@@ -81,11 +81,11 @@ type entry[K comparable] struct {
 	low    bool // everything that asks for the next run is of the low lane
 	ranLow bool // the run at work came through the low lane
 
+	at       int32 // its index in the heap, while it is there
 	failures int   // since the last Forget or Reset
 	since    int64 // when it was last made Ready or Dirty
 	started  int64 // when the worker at work took it
 	order    int64 // breaks ties in the heap: who was asked for first runs first
-	at       int   // its index in the heap, while it is there
 
 	prev, next *entry[K] // in the one list that it is in
 
