@@ -52,11 +52,13 @@ type story struct {
 	lines  []string
 	script []answer
 	down   bool
-	refuse map[string]bool
+	refuse string // the name that the sink refuses
 	urls   []url.Values
 	accept []string
 	paths  []string
 	dials  int
+	active int // requests that are being answered
+	commit func()
 
 	dialed chan net.Conn
 	closed chan struct{}
@@ -75,31 +77,49 @@ func tell(t *testing.T, cfg Config, script []answer, story func(*story)) {
 	})
 }
 
+// begin starts a server and a reflector.
 func begin(t *testing.T, cfg Config, script []answer) *story {
 	t.Helper()
-	s := &story{
-		t: t, began: time.Now(), script: script, refuse: map[string]bool{},
-		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
-	}
-	server := &http.Server{Handler: s}
-	go func() { _ = server.Serve(s) }()
-	t.Cleanup(func() { _ = server.Close() })
-
+	s := serve(t, script)
 	if cfg.Rand == nil {
 		cfg.Rand = zero{}
 	}
 	s.trace(&cfg.Trace)
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
+	ctx, cancel := context.WithCancel(quietly(t))
 	s.stop = cancel
 	s.r = New(s.client(), "pods", s, cfg)
 	go func() { s.stopped <- s.r.Run(ctx) }()
 	return s
 }
 
+// serve starts a server.
+func serve(t *testing.T, script []answer) *story {
+	t.Helper()
+	s := &story{
+		t: t, began: time.Now(), script: script, refuse: "bad",
+		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
+	}
+	server := &http.Server{Handler: s}
+	go func() { _ = server.Serve(s) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return s
+}
+
+// quietly is a context without a log.
+func quietly(t *testing.T) context.Context {
+	t.Helper()
+	return klog.NewContext(t.Context(), klog.Logger{})
+}
+
 // end stops the reflector, and fails if that takes any time.
 func (s *story) end() {
 	s.t.Helper()
 	synctest.Wait()
+	s.mu.Lock()
+	if s.active > 1 {
+		s.t.Errorf("%d requests are open", s.active)
+	}
+	s.mu.Unlock()
 	at := time.Now()
 	s.stop()
 	if err := <-s.stopped; err != nil {
@@ -145,7 +165,13 @@ func (s *story) logf(format string, args ...any) {
 
 // trace logs what the sink is not told. Hooks that a test has set stay.
 func (s *story) trace(t *Trace) {
-	t.Failed = func(f Failure) { s.logf("failed %d, wait %v", f.Failures, f.Wait) }
+	failed := t.Failed
+	t.Failed = func(f Failure) {
+		s.logf("failed %d, wait %v", f.Failures, f.Wait)
+		if failed != nil {
+			failed(f)
+		}
+	}
 	t.Listed = func(l List) {
 		if l.Cause != CauseStart {
 			s.logf("relisted: %s", l.Cause)
@@ -214,10 +240,11 @@ func (s *story) forget() {
 	s.lines = nil
 }
 
-func (s *story) setRefuse(name string, yes bool) {
+// relent makes the sink take what is called bad.
+func (s *story) relent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse[name] = yes
+	s.refuse = ""
 }
 
 func (s *story) setDown(down bool) {
@@ -247,6 +274,8 @@ func (s *story) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.logf("%s", describe(q))
 	s.mu.Lock()
 	s.urls, s.accept, s.paths = append(s.urls, q), append(s.accept, r.Header.Get("Accept")), append(s.paths, r.URL.Path)
+	s.active++
+	defer s.answered()
 	next := answer{open}
 	if len(s.script) > 0 {
 		next, s.script = s.script[0], s.script[1:]
@@ -258,6 +287,12 @@ func (s *story) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		act(w, r)
 	}
+}
+
+func (s *story) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active--
 }
 
 // describe is a request in few words.
@@ -387,8 +422,13 @@ func (zero) Uint64() uint64 { return 0 }
 
 // The story is the sink.
 
-func (s *story) Begin()                      { s.logf("begin") }
-func (s *story) Commit(rv string)            { s.logf("commit %s", rv) }
+func (s *story) Begin() { s.logf("begin") }
+func (s *story) Commit(rv string) {
+	s.logf("commit %s", rv)
+	if s.commit != nil {
+		s.commit()
+	}
+}
 func (s *story) Abort()                      { s.logf("abort") }
 func (s *story) Bookmark(rv string)          { s.logf("bookmark %s", rv) }
 func (s *story) Resync()                     { s.logf("resync") }
@@ -403,7 +443,7 @@ var errRefused = errors.New("the sink does not want it")
 
 func (s *story) take(what string, o *wire.Object) error {
 	s.mu.Lock()
-	refused := s.refuse[o.Key().Name]
+	refused := s.refuse == o.Key().Name
 	s.mu.Unlock()
 	if refused {
 		return errRefused

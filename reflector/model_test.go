@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"millrace/wire"
 )
@@ -28,9 +27,9 @@ func newRand(seed uint64) rand.Source { return rand.NewPCG(seed, seed) }
 // Whatever the server does for half an hour, the sink shows what the server
 // has, soon after it has come to its senses; and the server was not flooded.
 func TestSinkShowsWhatTheServerHas(t *testing.T) {
-	seeds := uint64(150)
+	seeds := uint64(40)
 	if testing.Short() {
-		seeds = 15
+		seeds = 10
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -47,7 +46,7 @@ func simulate(t *testing.T, seed uint64) {
 	go func() { _ = server.Serve(s) }()
 	t.Cleanup(func() { _ = server.Close() })
 
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
+	ctx, cancel := context.WithCancel(quietly(t))
 	view := &view{objects: map[string]string{}}
 	r := New(s.client(), "pods", view, Config{Rand: newRand(seed), PageSize: 3, PagedListOnly: seed%5 == 0})
 	done := make(chan error, 1)

@@ -19,6 +19,7 @@ func TestRequests(t *testing.T) {
 		{list("10", "c1", pod("a", "3"), pod("b", "4"))},
 		{list("10", "", pod("c", "5"))},
 		{quiet(1, "11"), event("ERROR", expiredStatus)},
+		{list("20", "c2", pod("a", "3"))},
 		{list("20", "")},
 	}, func(s *story) {
 		s.pass(time.Minute)
@@ -35,6 +36,7 @@ func TestRequests(t *testing.T) {
 			with("limit", "2", "continue", "c1"),
 			with("watch", "true", "resourceVersion", "10", "allowWatchBookmarks", "true", "timeoutSeconds", "300"),
 			with("limit", "2", "resourceVersion", "11", "resourceVersionMatch", "NotOlderThan"),
+			with("limit", "2", "continue", "c2"), // beside its own resourceVersion another one would be an error
 			with("watch", "true", "resourceVersion", "20", "allowWatchBookmarks", "true", "timeoutSeconds", "300"),
 		}
 		if diff := cmp.Diff(want, s.urls); diff != "" {

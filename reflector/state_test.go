@@ -194,6 +194,23 @@ func TestFloorOfTheNextList(t *testing.T) {
 	}
 }
 
+// Three mute watches in a row lead to a list where bookmarks are unheard of;
+// one word between them, and the count begins anew.
+func TestMuteWatchesAreCounted(t *testing.T) {
+	mute := outcome{end: silent, rv: "10", opened: true, healthy: true}
+	word := mute
+	word.heard = true
+	p := position{state: Watching, rv: "10"}
+	for i, o := range []outcome{mute, mute, word, mute, mute} {
+		if p = p.afterWatch(o); p.state != Watching {
+			t.Fatalf("after watch %d the state is %v", i, p.state)
+		}
+	}
+	if p = p.afterWatch(mute); p.state != WatchListing || p.cause != CauseSilent {
+		t.Errorf("after three mute watches: %s", describePosition(p))
+	}
+}
+
 // A list alone is no health: else lists that work and watches that never do
 // would take turns without pause.
 func TestCommitKeepsTheFailures(t *testing.T) {

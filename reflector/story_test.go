@@ -1,9 +1,12 @@
 package reflector
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -461,7 +464,7 @@ func TestRetryAfter(t *testing.T) {
 // Trouble of the server is no reason to list; but where a watch fails from one
 // version again and again, a list may pass.
 func TestServerErrorsWatchOnAndThenList(t *testing.T) {
-	trouble := answer{event("ERROR", status(500, "InternalError", "etcdserver: leader changed", ""))}
+	trouble := answer{event("ERROR", status(500, "InternalError", "etcdserver: leader changed", "")), open}
 	tell(t, Config{}, []answer{
 		synced("9", quiet(1, "15"), event("ERROR", status(500, "InternalError", "unable to decode", ""))),
 		trouble, trouble, {fail(503, "upstream connect error")}, trouble, trouble,
@@ -568,6 +571,27 @@ func TestFrameWithoutEnd(t *testing.T) {
 	})
 }
 
+// An error among the initial events: pages may do better, after a pause.
+func TestErrorInTheInitialEvents(t *testing.T) {
+	tell(t, Config{}, []answer{
+		{event("ADDED", pod("a", "5")), event("ERROR", status(500, "InternalError", "", "")), open},
+		{list("10", "", pod("a", "5"))},
+	}, func(s *story) {
+		s.after(time.Second, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s abort
+			0s failed 1, wait 800ms
+			800ms LIST
+			800ms begin
+			800ms item a@5
+			800ms commit 10
+			800ms WATCH rv=10
+		`)
+	})
+}
+
 // A CRD that is not there yet, comes, is removed, and comes again.
 func TestMissingResourceSuspends(t *testing.T) {
 	notHere := func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
@@ -670,7 +694,9 @@ func TestSilenceIsCut(t *testing.T) {
 
 // A list that stops in the middle is cut as well.
 func TestSilentListIsCut(t *testing.T) {
-	tell(t, Config{PagedListOnly: true}, []answer{
+	var reasons []error
+	trace := Trace{Failed: func(f Failure) { reasons = append(reasons, f.Err) }}
+	tell(t, Config{PagedListOnly: true, Trace: trace}, []answer{
 		{send(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[` + pod("a", "3")), open},
 		{list("11", "", pod("a", "3"))},
 	}, func(s *story) {
@@ -686,6 +712,9 @@ func TestSilentListIsCut(t *testing.T) {
 			1m30.8s commit 11
 			1m30.8s WATCH rv=11
 		`)
+		if len(reasons) != 1 || !errors.Is(reasons[0], errSilent) {
+			s.t.Errorf("reasons are %v", reasons)
+		}
 	})
 }
 
@@ -797,7 +826,6 @@ func TestRefusedObjectIsOfferedAgain(t *testing.T) {
 		{event("ADDED", pod("a", "5")), event("ADDED", pod("bad", "10")), event("ADDED", pod("b", "11")), endOfInitial("13"), quiet(1, "14")},
 		{open},
 	}, func(s *story) {
-		s.setRefuse("bad", true)
 		s.after(time.Second, `
 			0s WATCHLIST
 			0s begin
@@ -810,7 +838,7 @@ func TestRefusedObjectIsOfferedAgain(t *testing.T) {
 		if got := s.r.Status().Refused; got != 2 {
 			s.t.Errorf("refused are %d", got)
 		}
-		s.setRefuse("bad", false)
+		s.relent()
 		s.after(2*time.Minute, `
 			1m0s bookmark 12
 			1m0s WATCHLIST rv=12
@@ -910,12 +938,57 @@ func TestResync(t *testing.T) {
 	})
 }
 
+// A stop between a streaming list and the watch that goes on with its stream.
+func TestStopBetweenListAndWatch(t *testing.T) {
+	tell(t, Config{}, []answer{{pause(time.Second), endOfInitial("9"), open}}, func(s *story) {
+		s.mu.Lock()
+		s.commit = s.stop
+		s.mu.Unlock()
+		s.after(time.Second, `
+			0s WATCHLIST
+			1s begin
+			1s commit 9
+		`)
+		if got := s.r.State(); got != Stopped {
+			s.t.Errorf("state is %v", got)
+		}
+	})
+}
+
+// slow is a sink that takes a while to replay.
+type slow struct {
+	view
+
+	replayed bool
+}
+
+func (s *slow) Resync() {
+	time.Sleep(time.Second)
+	s.replayed = true
+}
+
+// Run waits for what it started: after it has returned, the sink is left alone.
+func TestRunWaitsForAResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, []answer{synced("9", open)})
+		sink := &slow{}
+		r := New(s.client(), "pods", sink, Config{ResyncPeriod: time.Minute})
+		ctx, cancel := context.WithCancel(quietly(t))
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(time.Minute + time.Millisecond)
+		cancel()
+		if err := <-done; err != nil || !sink.replayed {
+			t.Errorf("Run returned %v, replayed is %v", err, sink.replayed)
+		}
+	})
+}
+
 // end checks each time that Run returns in no time at all.
 func TestStopsAtOnceInEveryState(t *testing.T) {
 	gone := answer{fail(404, status(404, "NotFound", "", ""))}
 	for name, c := range map[string]struct {
 		script []answer
-		down   bool
 		state  State
 		pages  bool
 	}{
@@ -926,13 +999,12 @@ func TestStopsAtOnceInEveryState(t *testing.T) {
 		"watching, handed on":  {script: []answer{synced("9", open)}, state: Watching},
 		"watching":             {script: []answer{{list("9", "")}, {open}}, state: Watching, pages: true},
 		"watch not accepted":   {script: []answer{{list("9", "")}, {mute}}, state: Watching, pages: true},
-		"backing off":          {down: true, state: BackingOff},
+		"backing off":          {script: []answer{{reset}, {reset}, {reset}, {reset}}, state: BackingOff},
 		"told to stay away":    {script: []answer{{fail(429, status(429, "TooManyRequests", "", `{"retryAfterSeconds":200}`))}}, state: BackingOff},
 		"suspended":            {script: []answer{gone, gone, gone, gone}, state: Suspended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, Config{PagedListOnly: c.pages, ResyncPeriod: time.Hour}, c.script, func(s *story) {
-				s.setDown(c.down)
 				s.pass(5 * time.Second)
 				if got := s.r.State(); got != c.state {
 					s.t.Errorf("state is %v, want %v", got, c.state)

@@ -90,7 +90,8 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 // explain gives the reason why we cut the connection in place of what the
-// transport says of it.
+// transport says of it: HTTP/1.1 gives the reason itself, HTTP/2 and what wraps
+// a transport say "context canceled".
 func (s *stream) explain(err error) error {
 	if cause := s.cause(); errors.Is(cause, errSilent) || errors.Is(cause, errNoEnd) {
 		return cause
