@@ -54,6 +54,7 @@ func BenchmarkHandOver(b *testing.B) {
 }
 
 func nanoseconds(b *testing.B, text string) time.Duration {
+	b.Helper()
 	d, err := time.ParseDuration(text[:len(text)-1] + "ns")
 	if err != nil {
 		b.Fatal(err)

@@ -48,10 +48,10 @@ func (s step) attend(pid int, signals <-chan os.Signal) ending {
 	for {
 		select {
 		case sig := <-signals:
-			forward(pid, sig.(syscall.Signal))
+			forward(pid, number(sig))
 		case <-timeout:
 			timedOut = true
-			complain("%s ran longer than its timeout of %v, killing it", s.command[0], s.timeout)
+			complainf("%s ran longer than its timeout of %v, killing it", s.command[0], s.timeout)
 			forward(pid, syscall.SIGKILL)
 		case status := <-exited:
 			if timedOut {
@@ -59,16 +59,6 @@ func (s step) attend(pid int, signals <-chan os.Signal) ending {
 			}
 			return ending{ran: true, code: exitCode(status)}
 		}
-	}
-}
-
-// forward passes a signal on to the command's process group, but for those that
-// are this program's own: its children, Go's preemption, its own output.
-func forward(pid int, sig syscall.Signal) {
-	switch sig {
-	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE:
-	default:
-		_ = syscall.Kill(-pid, sig) // gone already: its end is on its way here
 	}
 }
 

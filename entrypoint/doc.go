@@ -33,8 +33,9 @@
 //  5. -timeout counts from the start of the command, not from the start of the
 //     container. At its end the process group is killed: Reason
 //     TimeoutExceeded, exit status 1.
-//  6. Signals reach the command's whole process group. While waiting, a signal
-//     that would end a process ends the wait, as Skipped.
+//  6. Signals that kubelet and people send reach the command's whole process
+//     group. While waiting, one that would end a process ends the wait, as
+//     Skipped.
 //  7. As process 1 of its container it reaps the orphans it is handed, and never
 //     mistakes the end of one for the end of the command.
 //  8. Results are the declared names only, from regular files only; no link is

@@ -10,7 +10,7 @@ import (
 // Two steps of one pod, started in the wrong order.
 func Example() {
 	dir, _ := os.MkdirTemp("", "pod")
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	in := func(name string) string { return filepath.Join(dir, name) }
 
 	test := exec.Command(program, "-wait_file", in("run/0/out"), "-post_file", in("run/1/out"),

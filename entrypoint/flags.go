@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,7 +84,7 @@ func (s step) check(onError string) error {
 	case len(s.stepResults) > 0 && s.metadataDir == "":
 		return errors.New("-step_results needs -step_metadata_dir")
 	}
-	for _, name := range append(s.results[:len(s.results):len(s.results)], s.stepResults...) {
+	for _, name := range slices.Concat(s.results, s.stepResults) {
 		if name == "." || name == ".." || strings.ContainsRune(name, '/') {
 			return fmt.Errorf("result %q: must be a file name", name)
 		}

@@ -28,8 +28,7 @@ func cannot(status int, format string, args ...any) error {
 // statusOf is the exit status for an error that kept the command from starting
 // or its output from being kept.
 func statusOf(err error) int {
-	var e *startError
-	if errors.As(err, &e) {
+	if e, is := errors.AsType[*startError](err); is {
 		return e.status
 	}
 	return exitFailed

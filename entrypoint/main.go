@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/signal"
 )
 
 // Exit statuses of the program itself. Those above 2 are what shells use, so
@@ -25,13 +24,10 @@ func main() {
 }
 
 func runStep(args []string) int {
-	// Before anything else: process 1 that has no handler is deaf to SIGTERM.
-	signals := make(chan os.Signal, 64)
-	signal.Notify(signals)
-
+	signals := listen() // first: process 1 without a handler is deaf to SIGTERM
 	s, err := parseStep(args)
 	if err != nil {
-		complain("%v", err)
+		complainf("%v", err)
 		// As far as the flags were read, the later steps learn of it: else they
 		// would wait until the run times out.
 		return s.record(neverRan(exitUsage, ""))
@@ -41,18 +37,18 @@ func runStep(args []string) int {
 
 func runInstall(args []string) int {
 	if len(args) != 2 {
-		complain("usage: entrypoint init SOURCE DESTINATION")
+		complainf("usage: entrypoint init SOURCE DESTINATION")
 		return exitUsage
 	}
 	if err := install(args[0], args[1]); err != nil {
-		complain("copying the entrypoint: %v", err)
+		complainf("copying the entrypoint: %v", err)
 		return exitFailed
 	}
 	return 0
 }
 
-// complain tells whoever reads the step's log. What the program has to say is
+// complainf tells whoever reads the step's log. What the program has to say is
 // mixed with what the command says there, hence the prefix.
-func complain(format string, args ...any) {
+func complainf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "entrypoint: "+format+"\n", args...)
 }

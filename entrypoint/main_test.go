@@ -29,7 +29,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.Chmod(dir, 0o755); err != nil { // some steps run as another user
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -38,7 +38,7 @@ func buildAndRun(m *testing.M) int {
 	args := []string{"build", "-o", program}
 	if raceEnabled {
 		args = append(args, "-race") // the tests' detector does not see into a subprocess
-		os.Setenv("GORACE", "atexit_sleep_ms=0")
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	build := exec.Command("go", append(args, ".")...)
 	build.Stderr = os.Stderr
@@ -65,9 +65,9 @@ type pod struct {
 	steps []*container
 }
 
-func newPod(t testing.TB) *pod {
-	t.Helper()
-	p := &pod{t: t, dir: t.TempDir()}
+func newPod(tb testing.TB) *pod {
+	tb.Helper()
+	p := &pod{t: tb, dir: tb.TempDir()}
 	p.must(os.Chmod(filepath.Dir(p.dir), 0o755)) // for steps of other users
 	for _, volume := range []string{"run", "steps", "results", "scripts", "workspace"} {
 		p.must(os.Mkdir(p.path(volume), 0o777))
@@ -274,9 +274,9 @@ func (p *pod) until(what string, is func() bool) {
 	}
 }
 
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
+func equal[T comparable](tb testing.TB, what string, got, want T) {
+	tb.Helper()
 	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
+		tb.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }

@@ -97,10 +97,10 @@ func (s step) readResults() ([]entry, error) {
 			case errors.Is(err, errTooLarge):
 				large = append(large, name+" more than "+strconv.Itoa(maxMessage))
 			case err != nil:
-				complain("result %s is left out: %v", name, err)
+				complainf("result %s is left out: %v", name, err)
 			default:
 				if !utf8.Valid(content) {
-					complain("result %s is not UTF-8: what is not becomes U+FFFD", name)
+					complainf("result %s is not UTF-8: what is not becomes U+FFFD", name)
 				}
 				entries = append(entries, entry{Key: name, Value: string(content), Type: t})
 			}
@@ -124,7 +124,7 @@ func (s step) heard() []entry {
 	}
 	entries, all := s.declared(content)
 	if err != nil || !all {
-		complain("the command wrote to the termination message %s: only declared results in Tekton's form are kept of it", s.terminationPath)
+		complainf("the command wrote to the termination message %s: only declared results in Tekton's form are kept of it", s.terminationPath)
 	}
 	return entries
 }

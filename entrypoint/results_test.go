@@ -39,7 +39,7 @@ func TestBytesThatAreNotUTF8(t *testing.T) {
 // A step that means harm leaves something else than a file where a later step,
 // with other rights and secrets, collects results.
 func TestHostileResults(t *testing.T) {
-	for name, make := range map[string]struct{ line, says string }{
+	for name, plant := range map[string]struct{ line, says string }{
 		"a link to a secret":      {"ln -s ../secret r", "it is a link"},
 		"a link to nothing":       {"ln -s nowhere r", "it is a link"},
 		"a named pipe":            {"mkfifo r", "it is a named pipe"},
@@ -49,10 +49,10 @@ func TestHostileResults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.must(os.WriteFile(p.path("secret"), []byte("token"), 0o600))
-			p.sh("cd " + p.path("results") + " && " + make.line)
+			p.sh("cd " + p.path("results") + " && " + plant.line)
 			p.sh("printf ok > "+p.path("results", "good"), "-results", "r,good")
 			p.steps[0].wants(0)
-			p.steps[1].wants(0).tells("1/good", "ok").says("result r is left out: " + make.says)
+			p.steps[1].wants(0).tells("1/good", "ok").says("result r is left out: " + plant.says)
 		})
 	}
 }

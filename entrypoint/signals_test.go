@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,7 +36,7 @@ func TestSignalsReachTheProcessGroup(t *testing.T) {
 }
 
 // SIGURG is how Go's scheduler talks to itself, SIGPIPE is about this program's
-// own output: neither is for the command.
+// own output: neither is for the command, nor the end of this program.
 func TestOwnSignalsAreNotForwarded(t *testing.T) {
 	p := newPod(t)
 	c := p.sh(`trap "echo > heard" URG PIPE; trap "exit 9" TERM; echo > ready; while :; do sleep 0.02; done`).start()
@@ -124,6 +125,6 @@ func processStat(pid string) stat {
 	if err != nil {
 		return stat{}
 	}
-	fields := strings.Fields(string(line[strings.LastIndexByte(string(line), ')')+1:]))
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	return stat{state: fields[0], parent: fields[1]}
 }

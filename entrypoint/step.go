@@ -35,13 +35,13 @@ func neverRan(code int, reason string) ending {
 // run is the life of a step: wait, start, record. It returns the exit status.
 func (s step) run(signals <-chan os.Signal) int {
 	if err := s.wait(signals); err != nil {
-		complain("not starting %s: %v", s.command[0], err)
+		complainf("not starting %s: %v", s.command[0], err)
 		return s.record(notStarted(err))
 	}
 	started := time.Now()
 	end, err := s.start(signals)
 	if err != nil {
-		complain("%v", err)
+		complainf("%v", err)
 		end = neverRan(statusOf(err), "")
 	}
 	end.started = started
@@ -90,7 +90,7 @@ func (s step) record(end ending) int {
 	}
 	switch {
 	case err != nil:
-		complain("%v", err)
+		complainf("%v", err)
 		return exitFailed
 	case goesOn:
 		return 0
@@ -113,13 +113,11 @@ func (s step) post(goesOn bool) error {
 
 // notStarted is the ending of a step whose wait came to nothing.
 func notStarted(err error) ending {
-	var stopped stoppedError
-	switch {
-	case errors.Is(err, errEarlierStep):
-		return neverRan(exitFailed, reasonSkipped)
-	case errors.As(err, &stopped):
+	if stopped, is := errors.AsType[stoppedError](err); is {
 		return neverRan(exitSignalled+int(stopped.signal), reasonSkipped)
-	default:
-		return neverRan(exitFailed, "")
 	}
+	if errors.Is(err, errEarlierStep) {
+		return neverRan(exitFailed, reasonSkipped)
+	}
+	return neverRan(exitFailed, "")
 }

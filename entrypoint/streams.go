@@ -18,11 +18,15 @@ type streams struct {
 func openStreams(stdoutPath, stderrPath string) (streams, error) {
 	var s streams
 	var err error
-	if s.stdout, err = openTee(os.Stdout, stdoutPath); err != nil {
-		return s, fmt.Errorf("standard output to %s: %w", stdoutPath, err)
+	if stdoutPath != "" {
+		if s.stdout, err = openTee(os.Stdout, stdoutPath); err != nil {
+			return s, fmt.Errorf("standard output to %s: %w", stdoutPath, err)
+		}
 	}
-	if s.stderr, err = openTee(os.Stderr, stderrPath); err != nil {
-		return s, fmt.Errorf("standard error to %s: %w", stderrPath, err)
+	if stderrPath != "" {
+		if s.stderr, err = openTee(os.Stderr, stderrPath); err != nil {
+			return s, fmt.Errorf("standard error to %s: %w", stderrPath, err)
+		}
 	}
 	return s, nil
 }
@@ -60,9 +64,6 @@ type tee struct {
 }
 
 func openTee(own *os.File, path string) (*tee, error) {
-	if path == "" {
-		return nil, nil
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s step) wait(signals <-chan os.Signal) error {
 		case <-w.News():
 		case <-time.After(w.LookAgain()):
 		case sig := <-signals:
-			if sig := sig.(syscall.Signal); ends(sig) {
+			if sig := number(sig); ends(sig) {
 				return stoppedError{sig}
 			}
 		}
@@ -68,15 +68,4 @@ func (s step) arrived(file string) (bool, error) {
 		return false, errEarlierStep
 	}
 	return false, nil
-}
-
-// ends says whether a signal's default action would end a process (signal(7)).
-// SIGPIPE is left out: it is about our own output, nobody sends it.
-func ends(sig syscall.Signal) bool {
-	switch sig {
-	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGCONT,
-		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE:
-		return false
-	}
-	return true
 }
