@@ -26,7 +26,7 @@
 //	anything, Terminal(err)                     with the next news  forgotten     once    terminal_error
 //
 // News end every wait of this table but the backoff, and urgent news end that,
-// too: see package workqueue. The table is made by a test.
+// too: see package workqueue. A test runs each row and looks for it here.
 //
 // # What it promises
 //
