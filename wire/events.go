@@ -45,7 +45,6 @@ var errNoVersion = errors.New("no resourceVersion in a bookmark")
 // EventReader reads the frames of one watch stream: JSON objects, one after the
 // other, with or without white space in between. It is for one goroutine.
 type EventReader struct {
-	format  Format
 	scanner *Scanner
 	lex     lexer
 	meta    meta
@@ -56,7 +55,7 @@ type EventReader struct {
 // Events reads a watch stream. It reads nothing yet, and it never closes
 // anything.
 func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
-	e := &EventReader{format: f, scanner: s, lex: lexer{feed: &feed{src: r}}}
+	e := &EventReader{scanner: s, lex: lexer{feed: &feed{src: r}}}
 	if f != JSON {
 		e.err = ErrFormat
 	}

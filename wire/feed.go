@@ -11,6 +11,10 @@ const (
 	// record carries.
 	feedSize = 32 << 10
 
+	// feedRead is the least that a read is asked for: a call costs much the same
+	// for a byte.
+	feedRead = 4 << 10
+
 	// MaxFrame is the longest frame of a watch stream, or item of a list, that
 	// is read. etcd refuses requests beyond 1.5 MiB unless told otherwise, so a
 	// frame of ten times that is a mistake or an attack, and memory must not
@@ -42,7 +46,7 @@ func (f *feed) extend(data []byte) ([]byte, error) {
 	if len(data) >= MaxFrame {
 		return data, ErrTooLarge
 	}
-	if len(data) == cap(data) {
+	if cap(data)-len(data) < feedRead {
 		data = f.room(data)
 	}
 	for range 100 { // as bufio does: a source that returns nothing for ever is broken
@@ -63,6 +67,9 @@ func (f *feed) room(data []byte) []byte {
 	size := max(len(f.store), feedSize)
 	if len(data) > size/2 {
 		size = min(2*size, MaxFrame)
+	}
+	if size == len(f.store) && cap(data) == size {
+		return data // it is at the front, and cannot grow
 	}
 	if size > len(f.store) {
 		f.calm = 0

@@ -100,6 +100,10 @@ func (o *Object) Controller() (Owner, bool) {
 	return Owner{}, false
 }
 
+// String is key and resourceVersion, for logs and messages: what else is in an
+// object may be a secret.
+func (o *Object) String() string { return o.key.String() + "@" + o.version }
+
 // Format says how Bytes are spelled.
 func (o *Object) Format() Format { return o.format }
 

@@ -143,6 +143,13 @@ func TestManyLabelsKeepTheLastValueOfEach(t *testing.T) {
 	}
 }
 
+func TestAnObjectDoesNotTellWhatIsInIt(t *testing.T) {
+	o := object(t, `{"metadata":{"namespace":"n","name":"a","resourceVersion":"7"},"data":{"password":"hunter2"}}`)
+	if got := fmt.Sprintf("%v %s", o, o); got != "n/a@7 n/a@7" {
+		t.Error(got)
+	}
+}
+
 func TestSizeCountsWhatIsKept(t *testing.T) {
 	small := object(t, `{"metadata":{"name":"a"}}`)
 	if n := small.Size(); n < len(small.raw)+100 || n > len(small.raw)+300 {
