@@ -9,6 +9,8 @@
 //	go -C internal/image run . -out DIR -version v0.1.0    build
 //	go -C internal/image run . push DIR NAME               to a registry
 //
+// (-C is where relative folders start from, so give absolute ones.)
+//
 // What it promises:
 //
 //  1. The same source, version, revision, CA bundle and Go release give the same
