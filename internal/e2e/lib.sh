@@ -8,19 +8,25 @@ say() { printf '%s%2d:%02d%s  %s\n' "$dim" $(((SECONDS - t0) / 60)) $(((SECONDS 
 title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 die() { printf '%s%s%s\n' "$red" "$*" "$plain" >&2; exit 1; }
 
+# kustomize_image IMAGE: how a kustomization names it. A tag is what follows the
+# last colon, unless that is the port of a registry.
+kustomize_image() {
+  local name=${1%@*} which='newTag: latest'
+  if [[ ${name##*/} == *:* ]]; then which="newTag: '${name##*:}'" name=${name%:*}; fi
+  if [[ $1 == *@* ]]; then which="digest: '${1#*@}'"; fi # which a tag beside it adds nothing to
+  echo "{name: millrace, newName: '$name', $which}"
+}
+
 # install_millrace IMAGE: CRDs and controller from manifests/, with that image.
 # Waits until the controller is ready, or shows why it is not.
 install_millrace() {
-  local image=$1 dir=.build/install name tag
-  name=${image%:*} tag=${image##*:}
-  [[ $image == *@* ]] && die "IMAGE=$image: give a tag, not a digest"
-  [[ $tag == */* || $name == "$image" ]] && name=$image tag=latest
+  local dir=.build/install
   mkdir -p "$dir"
   cat >"$dir/kustomization.yaml" <<Y
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [../../manifests/overlays/single]
-images: [{name: millrace, newName: $name, newTag: $tag}]
+images: [$(kustomize_image "$1")]
 Y
   kubectl apply -k "$dir" | sed 's/^/       /'
   kubectl wait --for=condition=Established --timeout=30s crd/tasks.tekton.dev crd/taskruns.tekton.dev >/dev/null

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/kubernetes/scheme"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+
+	"millrace/crds"
+	"millrace/internal/metrics"
+	"millrace/reconcile/taskrun"
+	"millrace/transform"
+)
+
+// clients is what the program asks of the world outside, and what it learned
+// from it before it began.
+type clients struct {
+	tekton rest.Interface // tekton.dev/v1
+	core   rest.Interface // v1, for the reflector of pods
+	coreV1 typedcorev1.CoreV1Interface
+	lock   resourcelock.Interface // the Lease; used only with leader election
+
+	images   taskrun.Images
+	recorder record.EventRecorder
+	close    func() // sends what the recorder still has, as far as it can
+
+	transform       transform.Func
+	entrypointImage string
+	entrypointMode  taskrun.Mode
+}
+
+// restConfig is how to reach the cluster: the file that the configuration
+// names, or the ServiceAccount of the pod that this is.
+func restConfig(cfg config) (*rest.Config, error) {
+	if cfg.kubeconfig == "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("how to reach the cluster: %w (outside a cluster set --kubeconfig)", err)
+		}
+		return rc, nil
+	}
+	rc, err := clientcmd.BuildConfigFromFlags("", cfg.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig=%s: %w", cfg.kubeconfig, err)
+	}
+	return rc, nil
+}
+
+// newClients makes the clients and reads the settings that the cluster holds.
+func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metrics.Registry) (*clients, error) {
+	rc = rest.CopyConfig(rc)
+	rc.UserAgent = "millrace/" + version
+	// No limiter of the client's own: it would delay a watch that has to be
+	// opened again behind a burst of pods. The server has priority and fairness,
+	// and the stages back off by their own states.
+	rc.QPS = -1
+	rc.Wrap(registry.Transport())
+	httpClient, err := rest.HTTPClientFor(rc)
+	if err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	c := &clients{}
+	if c.tekton, err = rawClient(rc, httpClient, schema.GroupVersion{Group: crds.Group, Version: crds.Version}); err != nil {
+		return nil, err
+	}
+	// Pods are written as protobuf, which the server reads at a fraction of JSON's cost.
+	binary := rest.CopyConfig(rc)
+	binary.ContentType = runtime.ContentTypeProtobuf
+	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	core, err := typedcorev1.NewForConfigAndClient(binary, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client of v1: %w", err)
+	}
+	c.coreV1, c.core = core, core.RESTClient()
+	leases, err := coordination.NewForConfigAndClient(binary, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client of coordination.k8s.io/v1: %w", err)
+	}
+	if c.lock, err = leaseLock(cfg, leases); err != nil {
+		return nil, err
+	}
+	if c.images, err = taskrun.NewRegistry(taskrun.RegistryConfig{Mirror: cfg.registryMirror}); err != nil {
+		return nil, fmt.Errorf("--registry-mirror=%s: %w", cfg.registryMirror, err)
+	}
+	if c.transform, err = cacheTransform(ctx, cfg, core); err != nil {
+		return nil, err
+	}
+	if c.entrypointImage, err = entrypointImage(ctx, cfg, core); err != nil {
+		return nil, err
+	}
+	if c.entrypointMode, err = entrypointMode(ctx, cfg, c.core); err != nil {
+		return nil, err
+	}
+	c.recorder, c.close = recorder(core)
+	return c, nil
+}
+
+func rawClient(rc *rest.Config, httpClient *http.Client, gv schema.GroupVersion) (rest.Interface, error) {
+	raw := rest.CopyConfig(rc)
+	raw.GroupVersion, raw.APIPath = &gv, "/apis"
+	raw.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	c, err := rest.RESTClientForConfigAndClient(raw, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", gv, err)
+	}
+	return c, nil
+}
+
+// cacheTransform is what is cut from objects before they are kept: Tekton's
+// list, which its feature flag enable-informer-cache-transforms turns off.
+func cacheTransform(ctx context.Context, cfg config, core typedcorev1.CoreV1Interface) (transform.Func, error) {
+	const configMap, key = "feature-flags", "enable-informer-cache-transforms"
+	flags, err := core.ConfigMaps(cfg.namespace).Get(ctx, configMap, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return transform.Default(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s/%s: %w", cfg.namespace, configMap, err)
+	}
+	value, set := flags.Data[key]
+	if !set {
+		return transform.Default(), nil
+	}
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s/%s: %s: %q is neither true nor false", cfg.namespace, configMap, key, value)
+	}
+	if !on {
+		return transform.Chain(), nil
+	}
+	return transform.Default(), nil
+}
+
+// entrypointImage is the image that runs' pods get the entrypoint from: the one
+// of the configuration, or of the pod that this process runs in.
+func entrypointImage(ctx context.Context, cfg config, core typedcorev1.CoreV1Interface) (string, error) {
+	if cfg.entrypointImage != "" {
+		return cfg.entrypointImage, nil
+	}
+	if cfg.podName == "" {
+		return "", errors.New("--entrypoint-image is needed outside a pod: the image that holds /entrypoint, as the nodes can pull it")
+	}
+	pod, err := core.Pods(cfg.namespace).Get(ctx, cfg.podName, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("which image holds /entrypoint (set --entrypoint-image to tell): %w", err)
+	}
+	return pod.Spec.Containers[0].Image, nil
+}
+
+// entrypointMode is the configured one; but a server that is too old for image
+// volumes would not refuse them, it would leave them out in silence.
+func entrypointMode(ctx context.Context, cfg config, core rest.Interface) (taskrun.Mode, error) {
+	mode := taskrun.Mode(cfg.entrypointMode)
+	if mode != taskrun.ModeAuto {
+		return mode, nil
+	}
+	raw, err := core.Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", fmt.Errorf("the API server's version: %w", err)
+	}
+	var server apiversion.Info
+	if err := json.Unmarshal(raw, &server); err != nil {
+		return "", fmt.Errorf("the API server's version: %w", err)
+	}
+	minor, err := strconv.Atoi(strings.TrimRight(server.Minor, "+"))
+	if err != nil {
+		return "", fmt.Errorf("the API server's version %q: %w", server.GitVersion, err)
+	}
+	if server.Major == "1" && minor < imageVolumesSince {
+		return taskrun.ModeInitContainer, nil
+	}
+	return mode, nil
+}
+
+// imageVolumesSince is the minor version of Kubernetes that has image volumes
+// unless somebody turned them off (KEP-4639: on by default in 1.35, GA in 1.36).
+const imageVolumesSince = 35
+
+// recorder emits Kubernetes events, repeated ones as a count on the first. They
+// are news, not state: they are sent when there is time, and some may be lost.
+func recorder(core typedcorev1.CoreV1Interface) (record.EventRecorder, func()) {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: core.Events("")})
+	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "millrace"}), broadcaster.Shutdown
+}
+
+func taskRunConfig(cfg config, api *clients) taskrun.Config {
+	return taskrun.Config{
+		EntrypointImage: api.entrypointImage,
+		Mode:            api.entrypointMode,
+		ManagedBy:       cfg.managedBy,
+	}
+}

@@ -1,0 +1,57 @@
+package metrics
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/reconcile/taskrun"
+)
+
+// TaskRuns returns the hooks of the TaskRun reconciler. Tekton's names, with
+// the label status alone: a namespace or a Task for each series has no bound.
+func (r *Registry) TaskRuns() taskrun.Trace {
+	seconds := r.make.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "tekton_pipelines_controller_taskrun_duration_seconds",
+		Help:    "How long TaskRuns took in seconds, from start to completion.",
+		Buckets: []float64{1, 5, 10, 30, 60, 300, 900, 1800, 3600, 5400, 10800, 21600, 43200, 86400},
+	}, []string{"status"})
+	total := r.make.NewCounterVec(prometheus.CounterOpts{
+		Name: "tekton_pipelines_controller_taskrun_total",
+		Help: "TaskRuns that have ended.",
+	}, []string{"status"})
+	noop := r.make.NewCounter(prometheus.CounterOpts{
+		Name:        "reconcile_noop_total",
+		Help:        "Reconciles that found nothing to do.",
+		ConstLabels: prometheus.Labels{"controller": "taskrun"},
+	})
+	fellBack := r.make.NewCounter(prometheus.CounterOpts{
+		Name: "taskrun_entrypoint_fallbacks_total",
+		Help: "Pods that could not mount the entrypoint's image as a volume and were made again with an init container.",
+	})
+	for _, status := range []string{"success", "failed", "cancelled"} { // so that a rate has a beginning
+		total.WithLabelValues(status)
+	}
+	return taskrun.Trace{
+		Done: func(d taskrun.Done) {
+			status := endStatus(d)
+			total.WithLabelValues(status).Inc()
+			seconds.WithLabelValues(status).Observe(d.Duration.Seconds())
+		},
+		Noop:     func(types.NamespacedName) { noop.Inc() },
+		FellBack: func(types.NamespacedName, string) { fellBack.Inc() },
+	}
+}
+
+func endStatus(d taskrun.Done) string {
+	switch {
+	case d.Status == corev1.ConditionTrue:
+		return "success"
+	case d.Reason == string(crds.TaskRunReasonCancelled):
+		return "cancelled"
+	default:
+		return "failed"
+	}
+}

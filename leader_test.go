@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"millrace/reconcile"
+)
+
+func TestMain(m *testing.M) {
+	// The handlers after the first keep the time of their making, which is not a
+	// bubble's time: their first call in a bubble would sleep for decades.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // there is no other door
+	os.Exit(m.Run())
+}
+
+// A lease is the server's side of the Lease, and what happened to it.
+type lease struct {
+	mu     sync.Mutex
+	record *resourcelock.LeaderElectionRecord
+	down   bool
+	diary  []string
+}
+
+func (l *lease) note(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.diary) == 0 || l.diary[len(l.diary)-1] != what {
+		l.diary = append(l.diary, what)
+	}
+}
+
+// A holder is a replica's view of the lease.
+type holder struct {
+	*lease
+	name string
+}
+
+func (h holder) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.record == nil {
+		return nil, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, leaseName)
+	}
+	record := *h.record
+	return &record, []byte(record.HolderIdentity + record.RenewTime.String()), nil
+}
+
+func (h holder) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return h.Update(ctx, r)
+}
+
+func (h holder) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	h.mu.Lock()
+	down := h.down
+	if !down {
+		h.record = &r
+	}
+	h.mu.Unlock()
+	switch {
+	case down:
+		return errors.New("the server is away")
+	case r.HolderIdentity == "":
+		h.note("lease given back by " + h.name)
+	default:
+		h.note("lease held by " + h.name)
+	}
+	return nil
+}
+
+func (h holder) RecordEvent(string) {}
+func (h holder) Identity() string   { return h.name }
+func (h holder) Describe() string   { return leaseName }
+
+func electing(t *testing.T) config {
+	t.Helper()
+	cfg, err := parseConfig(nil, none, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func ignore(bool) {}
+
+func TestTheLeaseIsGivenBackAfterTheLastWorkerHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		ctx, stop := context.WithCancel(t.Context())
+		work := func(ctx context.Context) error {
+			l.note("work begins")
+			<-ctx.Done()
+			time.Sleep(20 * time.Second) // a worker finishes what it has in hand
+			l.note("work ends")
+			return nil
+		}
+		time.AfterFunc(time.Minute, stop)
+		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(error) { t.Error("the lease was lost") }); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"lease held by a", "work begins", "lease held by a", "work ends", "lease given back by a"}
+		if !slices.Equal(l.diary, want) {
+			t.Errorf("%q\nwant %q", l.diary, want)
+		}
+	})
+}
+
+func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		cfg := electing(t)
+		var wentDown, lost time.Time
+		work := func(ctx context.Context) error {
+			time.Sleep(time.Minute)
+			l.mu.Lock()
+			l.down, wentDown = true, time.Now()
+			l.mu.Unlock()
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		err := lead(t.Context(), cfg, holder{l, "a"}, ignore, work, func(error) { lost = time.Now() })
+		if !errors.Is(err, errLeaseLost) {
+			t.Errorf("lead returned %v", err)
+		}
+		if late := lost.Sub(wentDown); late > cfg.renewDeadline+cfg.retryPeriod {
+			t.Errorf("stopped %s after the last renewal could be made; the deadline is %s", late, cfg.renewDeadline)
+		}
+	})
+}
+
+func TestASuccessorWorksOnlyAfterTheLeaseHasRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		cfg := electing(t)
+		crashed, crash := context.WithCancel(t.Context())
+		go holder{l, "a"}.crashAfter(crashed, cfg)
+		time.Sleep(time.Minute)
+		l.note("a is killed")
+		crash()
+		killed := time.Now()
+		ctx, stop := context.WithCancel(t.Context())
+		work := func(context.Context) error {
+			if waited := time.Since(killed); waited < cfg.leaseDuration-cfg.retryPeriod || waited > 20*time.Second {
+				t.Errorf("b began %s after the crash; a lease lasts %s", waited, cfg.leaseDuration)
+			}
+			stop()
+			return nil
+		}
+		if err := lead(ctx, cfg, holder{l, "b"}, ignore, work, func(error) {}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// crashAfter renews as a leader does, until ctx ends, and gives nothing back.
+func (h holder) crashAfter(ctx context.Context, cfg config) {
+	for ctx.Err() == nil {
+		now := time.Now()
+		h.mu.Lock()
+		h.record = &resourcelock.LeaderElectionRecord{HolderIdentity: h.name, LeaseDurationSeconds: int(cfg.leaseDuration.Seconds())}
+		h.record.RenewTime.Time = now
+		h.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(cfg.retryPeriod):
+		}
+	}
+}
+
+func TestWhoNeverLedLeavesQuietly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		other, leave := context.WithCancel(t.Context())
+		go holder{l, "a"}.crashAfter(other, electing(t))
+		time.Sleep(time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, stop)
+		work := func(context.Context) error { t.Error("worked without the lease"); return nil }
+		if err := lead(ctx, electing(t), holder{l, "b"}, ignore, work, func(error) {}); err != nil {
+			t.Error(err)
+		}
+		leave()
+	})
+}
+
+func TestReconcilesEndWithTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mayWork, lose := context.WithCancelCause(t.Context())
+		fn := while(mayWork, func(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
+			<-ctx.Done()
+			return reconcile.Result{}, context.Cause(ctx)
+		})
+		time.AfterFunc(time.Second, func() { lose(errLeaseLost) })
+		if _, err := fn(t.Context(), types.NamespacedName{}); !errors.Is(err, errLeaseLost) {
+			t.Errorf("ended by %v", err)
+		}
+	})
+}

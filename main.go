@@ -1,0 +1,182 @@
+// Millrace serves Tekton's API (tekton.dev/v1 Task and TaskRun so far) on a
+// Kubernetes cluster. This file is the whole program, wired by hand: read it
+// with the drawing of the chain beside it.
+//
+//	API server ──LIST/WATCH──▶ reflector ──▶ transform ──▶ fifo ──▶ indexer ──▶ handler ──▶ workqueue ──▶ reconcile
+//
+// The stages know each other's types where they must, and nothing else of each
+// other: they meet here.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"millrace/crds"
+	"millrace/fifo"
+	"millrace/handler"
+	"millrace/indexer"
+	"millrace/internal/metrics"
+	"millrace/reconcile"
+	"millrace/reconcile/taskrun"
+	"millrace/reflector"
+	"millrace/workqueue"
+)
+
+// version is set by the linker: make build, make image.
+var version = "unknown"
+
+func main() {
+	cfg, err := parseConfig(os.Args[1:], os.Getenv, os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "millrace:", err)
+		os.Exit(2)
+	}
+	setUpLog(cfg)
+	// The first signal stops gently, the second one at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	restConfig, err := restConfig(cfg)
+	if err == nil {
+		err = run(ctx, cfg, restConfig)
+	}
+	if err != nil {
+		klog.ErrorS(err, "Millrace ends")
+		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
+	}
+	klog.Flush()
+}
+
+// podsOfRuns narrows the cache of pods to those that runs have. A pod whose
+// label was taken away looks deleted: the reconciler asks the server by name
+// before it believes that.
+const podsOfRuns = "tekton.dev/taskRun"
+
+// run is the program: it returns nil when ctx has ended and all that it started
+// has returned, or the error of the first part that failed.
+//
+// It ends in this order: workers take no more keys, and finish those in hand;
+// the Lease is given back; the caches, on which the workers lean to the last,
+// stop following the server.
+func run(ctx context.Context, cfg config, rc *rest.Config) error {
+	registry := metrics.New()
+	api, err := newClients(ctx, cfg, rc, registry)
+	if err != nil {
+		return err
+	}
+	defer api.close()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.bind)
+	if err != nil {
+		return fmt.Errorf("--bind-address=%s: %w", cfg.bind, err)
+	}
+
+	// The queue of TaskRuns, fair between namespaces.
+	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
+	queueTrace, watchQueue := metrics.Queue[types.NamespacedName](registry, "taskrun")
+	taskRunQueue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "taskrun", Namespace: namespaceOf, Trace: queueTrace})
+	watchQueue(taskRunQueue)
+
+	// One chain for each resource. What is cut from an object before it is kept
+	// is the transform's to say: see its warning before you read another field.
+	cut := api.transform
+
+	// TaskRuns: each wakes itself.
+	seen := registry.Chain(crds.ResourceTaskRuns)
+	taskRuns := indexer.New(crds.ResourceTaskRuns)
+	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, reflector.Config{ResyncPeriod: cfg.resync, Trace: seen.Source})
+	onTaskRun := handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue)
+	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
+
+	// Tasks: read when a run refers to one. They wake nobody.
+	seen = registry.Chain(crds.ResourceTasks)
+	tasks := indexer.New(crds.ResourceTasks)
+	taskFIFO := fifo.New(tasks, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	taskSource := reflector.New(api.tekton, crds.ResourceTasks, taskFIFO, reflector.Config{Trace: seen.Source})
+	seen.Watch(taskSource, taskFIFO, tasks)
+
+	// Pods of runs: each wakes the TaskRun that owns it, with every change of
+	// its status, since here the news is the status. One that is gone does not
+	// wait for a backoff to end.
+	seen = registry.Chain("pods")
+	pods := indexer.New("pods")
+	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{LabelSelector: podsOfRuns, Trace: seen.Source})
+	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
+	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
+	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
+	seen.Watch(podSource, podFIFO, pods)
+
+	// The reconciler reads the caches, decoded on read, and writes to the server.
+	// It works for as long as this process may: until the Lease is lost.
+	gate := reconcile.NewGate()
+	mayWork, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	taskRunReconciler := taskrun.New(taskRunConfig(cfg, api), taskrun.Parts{
+		Caches: taskrun.Caches{
+			TaskRun:  indexer.Read[crds.TaskRun](taskRuns).Get,
+			Head:     indexer.Read[taskrun.Head](taskRuns).Get,
+			Task:     indexer.Read[crds.Task](tasks).Get,
+			Pod:      indexer.Read[corev1.Pod](pods).Get,
+			TaskRuns: taskRuns,
+			Pods:     pods,
+		},
+		Client:   taskrun.NewAPIClient(api.tekton, api.coreV1),
+		Gate:     gate,
+		Images:   api.images,
+		Recorder: api.recorder,
+		Trace:    registry.TaskRuns(),
+	})
+	taskRunPool := reconcile.NewPool("taskrun", taskRunQueue, while(mayWork, taskRunReconciler.Reconcile), reconcile.PoolConfig{
+		Workers:      cfg.workers,
+		DrainTimeout: cfg.drain,
+		Gate:         gate,
+		Trace:        registry.Pool("taskrun", cfg.workers),
+		Sources: []reconcile.Source{
+			{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError},
+			{Name: crds.ResourceTasks, Synced: tasks.Synced(), LastError: taskSource.LastError},
+			{Name: "pods", Synced: pods.Synced(), LastError: podSource.LastError},
+		},
+	})
+
+	// Sources and caches live until the workers are done with them.
+	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopCaching()
+	parts, caching := errgroup.WithContext(caching)
+	parts.Go(func() error { return taskRunSource.Run(caching) })
+	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
+	parts.Go(func() error { return taskSource.Run(caching) })
+	parts.Go(func() error { return tasks.Run(caching, taskFIFO) })
+	parts.Go(func() error { return podSource.Run(caching) })
+	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
+	parts.Go(func() error {
+		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, pods))
+	})
+	parts.Go(func() error {
+		defer stopCaching()
+		working, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
+		if !cfg.leaderElect {
+			return taskRunPool.Run(working)
+		}
+		return lead(working, cfg, api.lock, registry.Leader(leaseName), taskRunPool.Run, lose)
+	})
+	return parts.Wait()
+}

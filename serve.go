@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"millrace/indexer"
+)
+
+// serve answers /metrics, /healthz and /readyz until ctx ends.
+func serve(ctx context.Context, listener net.Listener, metrics http.Handler, ready func() error) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, ready()) })
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		// A client that does not read its metrics must not keep them.
+		WriteTimeout: 30 * time.Second,
+	}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+func answer(w http.ResponseWriter, err error) {
+	code, text := http.StatusOK, "ok"
+	if err != nil {
+		code, text = http.StatusServiceUnavailable, err.Error()
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	io.WriteString(w, text+"\n") //nolint:errcheck // who asked has gone
+}
+
+// readiness is nil while the program is not stopping and its caches have had
+// their first list: then this replica can lead. The error names what is missing.
+func readiness(ctx context.Context, caches ...*indexer.Indexer) func() error {
+	return func() error {
+		if ctx.Err() != nil {
+			return errors.New("stopping")
+		}
+		missing := slices.DeleteFunc(slices.Clone(caches), synced)
+		if len(missing) == 0 {
+			return nil
+		}
+		names := make([]string, len(missing))
+		for i, c := range missing {
+			names[i] = c.Name()
+		}
+		return fmt.Errorf("waiting for the first list of %s", strings.Join(names, ", "))
+	}
+}
+
+func synced(x *indexer.Indexer) bool {
+	select {
+	case <-x.Synced():
+		return true
+	default:
+		return false
+	}
+}
