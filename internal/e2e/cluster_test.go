@@ -114,17 +114,32 @@ func (s space) get(name string) (r run) {
 	return r
 }
 
-// until polls the TaskRun until it is as wanted, for a minute at most.
-func (s space) until(name, what string, wanted func(run) bool) run {
-	s.t.Helper()
-	var last run
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		if last = s.get(name); wanted(last) {
-			return last
+// eventually polls for a minute: the news is in another process.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	poll := time.NewTicker(100 * time.Millisecond)
+	defer poll.Stop()
+	for end := time.After(time.Minute); !is(); {
+		select {
+		case <-poll.C:
+		case <-end:
+			t.Fatalf("waited a minute in vain for %s", what)
 		}
-		time.Sleep(100 * time.Millisecond) // a poll of a real cluster: nothing to wait on but time
 	}
-	s.t.Fatalf("TaskRun %s: not %s within a minute; last seen: %s", name, what, last)
+}
+
+// until waits for the TaskRun to be as wanted.
+func (s space) until(name, what string, wanted func(run) bool) (last run) {
+	s.t.Helper()
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("TaskRun %s, last seen: %s", name, last)
+		}
+	}()
+	eventually(s.t, "TaskRun "+name+" to be "+what, func() bool {
+		last = s.get(name)
+		return wanted(last)
+	})
 	return last
 }
 

@@ -14,30 +14,26 @@ import (
 
 // killController sends SIGKILL to the controller's process, which runs on this
 // machine: the node is one. It is found by its pod's cgroup, so that no other
-// process of that name can be meant.
+// process of that name can be meant. One that is just being started again after
+// an earlier kill is waited for.
 func killController(t *testing.T) {
 	t.Helper()
-	uids, err := kubectl("", "-n", "tekton-pipelines", "get", "pods", "-l", "app.kubernetes.io/name=millrace",
-		"--field-selector=status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
-	if err != nil || uids == "" {
-		t.Fatalf("no controller pod to kill: %v", err)
-	}
-	killed := 0
-	for uid := range strings.FieldsSeq(uids) {
-		for pid := range processesOf(t, uid) {
-			if exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); err != nil || filepath.Base(exe) != "millrace" {
-				continue
+	eventually(t, "a controller's process to kill", func() bool {
+		uids, err := kubectl("", "-n", "tekton-pipelines", "get", "pods", "-l", "app.kubernetes.io/name=millrace",
+			"-o", "jsonpath={.items[*].metadata.uid}")
+		killed := 0
+		for uid := range strings.FieldsSeq(uids) {
+			for pid := range processesOf(t, uid) {
+				if exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); err == nil && filepath.Base(exe) == "millrace" {
+					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+						t.Fatalf("kill -9 of the controller: %v", err)
+					}
+					killed++
+				}
 			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatalf("kill -9 of the controller: %v", err)
-			}
-			killed++
 		}
-	}
-	if killed == 0 {
-		t.Fatalf("no process of the controller's pods (%s) is on this machine", uids)
-	}
-	t.Logf("killed %d process(es) of the controller", killed)
+		return err == nil && killed > 0
+	})
 }
 
 // processesOf reads the cgroups of a pod (v1 and v2; cgroupfs and systemd spell
