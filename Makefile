@@ -9,6 +9,7 @@ GO      ?= go
 # Examples of Tekton's, where they are at hand; see `make acceptance`.
 DIR     ?= examples
 LIST    ?=
+LINT    := $(CURDIR)/$(BUILD)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 export CGO_ENABLED ?= 0
 
@@ -33,10 +34,16 @@ build: ## the controller and the entrypoint, for this machine, into .build/bin
 .PHONY: unit
 unit: ## unit tests under the race detector; no cluster needed
 	CGO_ENABLED=1 $(GO) test -race ./...
+	$(GO) -C internal/tools/crdgen test ./...
+	$(GO) -C internal/image test ./...
+	$(MAKE) -C devcluster test
 
 .PHONY: lint
 lint: $(BUILD)/bin/golangci-lint ## golangci-lint, gofmt and the table of imports
-	$(BUILD)/bin/golangci-lint run ./...
+	$(LINT) --build-tags e2e
+	cd internal/tools/crdgen && $(LINT)
+	cd internal/image && $(LINT)
+	cd devcluster && $(LINT)
 	$(GO) test ./internal/lint
 
 $(BUILD)/bin/golangci-lint: internal/tools/golangci/go.mod internal/tools/golangci/go.sum
@@ -49,8 +56,8 @@ crds: ## write the CRDs' YAML anew from the Go types
 	$(GO) -C internal/tools/crdgen run . -out $(CURDIR)/crds
 
 .PHONY: image
-image: ## the image (controller and entrypoint, amd64 and arm64) as an OCI layout in .build/image
-	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION)
+image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=linux/arm64) as an OCI layout
+	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION) $(if $(PLATFORM),-platform $(PLATFORM))
 
 ##@ A cluster on this machine
 

@@ -102,8 +102,7 @@ func (r run) reason() string {
 }
 
 func (r run) String() string {
-	text, _ := json.Marshal(r.Status)
-	return string(text)
+	return fmt.Sprintf("%+v", r.Status)
 }
 
 func (s space) get(name string) (r run) {

@@ -50,6 +50,8 @@ examples() {
   [ -z "${ACCEPTANCE_DIR:-}" ] || .build/bin/acceptance -dir "$ACCEPTANCE_DIR" ${ACCEPTANCE_LIST:+-list "$ACCEPTANCE_LIST"}
 }
 
+title "packages of Debian's that are missing"
+devcluster/install.sh gcc libc6-dev ca-certificates # the race detector links with gcc
 step "lint" make lint
 step "unit tests, -race" make unit
 step "cluster (built once)" cluster

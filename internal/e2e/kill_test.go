@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,8 +44,11 @@ func processesOf(t *testing.T, uid string) map[int]bool {
 	pids := map[int]bool{}
 	spellings := []string{uid, strings.ReplaceAll(uid, "-", "_")}
 	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "cgroup.procs" {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil // cgroups come and go while we walk
+		}
+		if err != nil || d.Name() != "cgroup.procs" {
+			return err
 		}
 		if !strings.Contains(path, spellings[0]) && !strings.Contains(path, spellings[1]) {
 			return nil

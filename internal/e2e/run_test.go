@@ -31,7 +31,7 @@ func TestAOneStepRunCostsAtMostFiveCalls(t *testing.T) {
 	s := newSpace(t)
 	s.create(`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: one}, spec: {taskSpec: {steps: [{name: s, image: busybox, script: "true"}]}}}`)
 	s.untilReason("one", "Succeeded")
-	time.Sleep(2 * time.Second) //nolint:forbidigo // what the controller still does after the end would show now
+	time.Sleep(2 * time.Second) // what the controller still does after the end would show now
 	made := calls(t, s.ns)
 	total := 0
 	for _, n := range made {
