@@ -22,7 +22,7 @@ Then:          make demo IMAGE=REGISTRY/millrace:TAG"
 on_our_cluster() {
   title "A Kubernetes cluster on this machine"
   found_running=no
-  ! devcluster/status.sh >/dev/null || found_running=yes
+  ! devcluster/status.sh >/dev/null || found_running=yes # exit 2, partly running, is mended and taken down
   devcluster/up.sh
   eval "$(devcluster/env.sh)"
   title "The image: controller and entrypoint, from scratch"
@@ -58,7 +58,7 @@ run_example() {
   local state='' now
   for _ in $(seq 600); do
     now=$(kubectl -n "$namespace" get "$run" -o jsonpath='{.status.conditions[0].reason}: {.status.conditions[0].message}')
-    [ "$now" = "$state" ] || [ "$now" = ": " ] || say "$now"
+    [ "$now" = "$state" ] || [ "$now" = ": " ] || say "${now%: }"
     state=$now
     case $state in Succeeded*) return 0 ;; Failed* | TaskRun*) die "the example failed" ;; esac
     sleep 0.2
