@@ -77,9 +77,13 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreatePod:
 		return r.createPod(ctx, key, o, a.Pod)
 	case DeletePod:
-		return false, r.parts.Client.DeletePod(ctx, pod, a.UID)
+		version, err := r.parts.Client.DeletePod(ctx, pod, a.UID)
+		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
+		return false, err
 	case StopPod:
-		return false, r.parts.Client.StopPod(ctx, pod, a.UID)
+		version, err := r.parts.Client.StopPod(ctx, pod, a.UID)
+		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
+		return false, err
 	case FallBack:
 		r.fallBack(ctx, key, o, a)
 		return false, nil

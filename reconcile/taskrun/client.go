@@ -29,10 +29,11 @@ type Client interface {
 	// CreatePod returns the pod as the server has made it.
 	CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
 	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
-	// another one by now, is no error.
-	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) error
+	// another one by now, is no error. The resource version is that of a pod which
+	// takes its time to go, else empty.
+	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) (resourceVersion string, err error)
 	// StopPod has the kubelet end the pod's containers and keep the pod, likewise.
-	StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) error
+	StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) (resourceVersion string, err error)
 }
 
 // APIClient is the Client that talks to a server. It does not try again by
@@ -62,8 +63,8 @@ func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crd
 }
 
 func get[T any](ctx context.Context, client rest.Interface, resource string, key types.NamespacedName) (*T, error) {
-	raw, err := client.Get().MaxRetries(0).Namespace(key.Namespace).Resource(resource).Name(key.Name).
-		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	raw, err := body(client.Get().MaxRetries(0).Namespace(key.Namespace).Resource(resource).Name(key.Name).
+		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +73,16 @@ func get[T any](ctx context.Context, client rest.Interface, resource string, key
 		return nil, &unreadableError{err}
 	}
 	return object, nil
+}
+
+// body is the answer's bytes, or the error that they tell of: Raw alone does not
+// read what the server says, and only knows its status code.
+func body(result rest.Result) ([]byte, error) {
+	raw, err := result.Raw()
+	if err != nil {
+		return nil, result.Error()
+	}
+	return raw, nil
 }
 
 // unreadableError is an object that the server has and that is not what its type says.
@@ -94,8 +105,8 @@ func (c *APIClient) PatchTaskRunStatus(ctx context.Context, key types.Namespaced
 const onlyMetadata = runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," + runtime.ContentTypeJSON
 
 func (c *APIClient) patch(ctx context.Context, key types.NamespacedName, patch []byte, subresource ...string) (string, error) {
-	raw, err := c.tekton.Patch(types.MergePatchType).MaxRetries(0).Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name).
-		SubResource(subresource...).SetHeader("Accept", onlyMetadata).Body(patch).Do(ctx).Raw()
+	raw, err := body(c.tekton.Patch(types.MergePatchType).MaxRetries(0).Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name).
+		SubResource(subresource...).SetHeader("Accept", onlyMetadata).Body(patch).Do(ctx))
 	if err != nil {
 		return "", err
 	}
@@ -119,22 +130,32 @@ func (c *APIClient) CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod
 }
 
 // DeletePod deletes a pod, with the grace that the pod itself asks for.
-func (c *APIClient) DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+func (c *APIClient) DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) (string, error) {
 	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	return unlessGone(c.pod(c.core.Delete(), key).Body(options).Do(ctx).Error())
+	return podVersion(c.pod(c.core.Delete(), key).Body(options).Do(ctx))
 }
 
 // StopPod lowers the pod's deadline to one that is past: the kubelet then fails
 // the pod and kills its containers, and their logs can still be read.
-func (c *APIClient) StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+func (c *APIClient) StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) (string, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": uid},
 		"spec":     map[string]any{"activeDeadlineSeconds": stopDeadline},
 	})
 	if err != nil {
-		return fmt.Errorf("encode patch: %w", err)
+		return "", fmt.Errorf("encode patch: %w", err)
 	}
-	return unlessGone(c.pod(c.core.Patch(types.MergePatchType), key).Body(patch).Do(ctx).Error())
+	return podVersion(c.pod(c.core.Patch(types.MergePatchType), key).Body(patch).Do(ctx))
+}
+
+// podVersion reads an answer that is a pod, or a Status where the pod was gone
+// at once.
+func podVersion(result rest.Result) (string, error) {
+	object, err := result.Get()
+	if pod, ok := object.(*corev1.Pod); err == nil && ok {
+		return pod.ResourceVersion, nil
+	}
+	return "", unlessGone(err)
 }
 
 func (c *APIClient) pod(request *rest.Request, key types.NamespacedName) *rest.Request {

@@ -52,8 +52,13 @@ func TestWritesOnTheWire(t *testing.T) {
 	if version, err := c.PatchTaskRun(ctx, key, []byte(`{"metadata":{}}`)); version != "42" || err != nil {
 		t.Errorf("metadata: %s %v", version, err)
 	}
-	check(c.DeletePod(ctx, key, "uid-1"))
-	check(c.StopPod(ctx, key, "uid-1"))
+	w.answer = &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "42"}}
+	if version, err := c.DeletePod(ctx, key, "uid-1"); version != "42" || err != nil {
+		t.Errorf("delete: %s %v", version, err)
+	}
+	if version, err := c.StopPod(ctx, key, "uid-1"); version != "42" || err != nil {
+		t.Errorf("stop: %s %v", version, err)
+	}
 	if pod, err := c.CreatePod(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}); err != nil || pod.ResourceVersion != "42" {
 		t.Errorf("create: %v %v", pod, err)
 	}
@@ -78,10 +83,10 @@ func TestGoneIsNoError(t *testing.T) {
 		code := map[metav1.StatusReason]int{metav1.StatusReasonNotFound: 404, metav1.StatusReasonConflict: 409}[reason]
 		w := &endpoint{status: code, answer: metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: reason, Code: int32(code)}}
 		c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
-		if err := c.DeletePod(ctx, key, "uid-1"); err != nil {
+		if _, err := c.DeletePod(ctx, key, "uid-1"); err != nil {
 			t.Errorf("delete: %v", err)
 		}
-		if err := c.StopPod(ctx, key, "uid-1"); err != nil {
+		if _, err := c.StopPod(ctx, key, "uid-1"); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 	}
@@ -96,6 +101,12 @@ func TestReadsOnTheWire(t *testing.T) {
 	if task, err := c.GetTask(ctx, key); err != nil || task.Name != "x" {
 		t.Errorf("%+v %v", task, err)
 	}
+	w.status = 404
+	w.answer = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404, Message: `tasks.tekton.dev "x" not found`}
+	if _, err := c.GetTask(ctx, key); err == nil || err.Error() != `tasks.tekton.dev "x" not found` {
+		t.Errorf("a Task that is not there: %v", err)
+	}
+	w.status = 200
 	w.answer = map[string]any{"spec": "text"}
 	var unreadable *unreadableError
 	if _, err := c.GetTask(ctx, key); err == nil || !errors.As(err, &unreadable) {

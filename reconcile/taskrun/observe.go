@@ -126,8 +126,11 @@ func (r *Reconciler) readPod(ctx context.Context, run types.NamespacedName, o *o
 // did, so the server is asked before a run fails for the want of one.
 func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 	run := o.Run
-	name, _ := source(run) // no name: embedded, or refused
-	if name == "" || run.Status.TaskSpec != nil || run.IsDone() || o.Unreadable != nil {
+	if run.Status.TaskSpec != nil || run.IsDone() {
+		return nil
+	}
+	name, _ := source(run)
+	if name == "" { // embedded, or refused
 		return nil
 	}
 	var err error

@@ -214,21 +214,21 @@ func (s *server) setPod(pod *corev1.Pod) {
 	s.pods[pod.Name] = pod
 }
 
-func (s *server) DeletePod(_ context.Context, key types.NamespacedName, uid types.UID) error {
+func (s *server) DeletePod(_ context.Context, key types.NamespacedName, uid types.UID) (string, error) {
 	done, err := s.enter("delete pod", map[string]any{"uid": string(uid)})
 	if done && s.pods[key.Name] != nil && s.pods[key.Name].UID == uid {
 		delete(s.pods, key.Name)
 	}
-	return err
+	return "", err
 }
 
-func (s *server) StopPod(_ context.Context, key types.NamespacedName, uid types.UID) error {
+func (s *server) StopPod(_ context.Context, key types.NamespacedName, uid types.UID) (string, error) {
 	done, err := s.enter("stop pod", map[string]any{"uid": string(uid)})
 	if pod := s.pods[key.Name]; done && pod != nil && pod.UID == uid {
 		pod.Status.Phase = corev1.PodFailed
 		s.setPod(pod)
 	}
-	return err
+	return "", err
 }
 
 // freeze keeps the caches at what they show now.
