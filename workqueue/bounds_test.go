@@ -67,3 +67,21 @@ func TestTheAlarmTakesABatchAtATime(t *testing.T) {
 		}
 	})
 }
+
+// Claim 15, in the moment between a time that has come and the alarm that says
+// so.
+func TestADelayWhoseTimeHasComeIsToldThoughTheAlarmIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Config[string]{})
+		q.AddAfter("a", time.Second, Cause{Event: "requeue-after"})
+		q.AddAfter("b", time.Second+1, Cause{Event: "requeue-after"})
+		q.alarm.off()
+		time.Sleep(time.Second)
+		for key, want := range map[string]string{"a": "[requeue-after update]", "b": "[update]"} {
+			q.Add(key, Cause{Event: "update"})
+			if got := fmt.Sprint(q.Explain(key).Causes); got != want {
+				t.Errorf("causes of %s = %s, want %s", key, got, want)
+			}
+		}
+	})
+}

@@ -27,7 +27,9 @@ type Cause struct {
 	// Count is how many events this stands for; 0 is taken as 1.
 	Count int
 	// First and Last are when the first and the last of them reached the
-	// queue. The queue sets them; what the caller puts there is ignored.
+	// queue; of a delay or a backoff, when its time came, so that the time from
+	// First to the run is always how long the run was overdue. The queue sets
+	// them; what the caller puts there is ignored.
 	First, Last time.Time
 }
 

@@ -51,6 +51,10 @@
 //
 //	* until the earlier of the two times
 //
+// Where the cell is another state than the row, the row's delay or backoff is
+// superseded: it makes no run of its own, and its cause is dropped (claim 15).
+// A reconcile that still wants to be called later asks again.
+//
 // AddLow is Add. A time that comes makes waiting and backing off ready. Get
 // takes ready to processing, and Done does what the table says.
 //
@@ -60,7 +64,9 @@
 //  2. After Add, AddUrgent or AddLow returns, a run of the key begins that had
 //     not begun before, unless the queue is shut down first or the key is idle
 //     again by Reset.
-//  3. All who ask before a run begins share that run, and its causes name them.
+//  3. All who ask before a run begins share that run, and its causes name them:
+//     everyone who asked for it now, and of the delays and backoffs the one
+//     whose time came (15).
 //  4. The earliest wish wins: AddAfter and then Add is one run, and so is
 //     AddAfter twice.
 //  5. A key that is backing off runs before its time for AddUrgent only. That
@@ -82,7 +88,15 @@
 //     bounded; a queue gives memory back when its keys are gone.
 //  13. A queue has no goroutine. It has one timer, set while there are delayed
 //     keys that no worker has.
-//  14. Add, Get and Done of a key that came by lately do not allocate.
+//  14. Add, Get and Done of a key that came by lately do not allocate, with or
+//     without a delay that is superseded.
+//  15. The cause of a delay or a backoff is told with a run only if its time
+//     came while it was still what the key was to do next. One that something
+//     had superseded by then (news, an earlier delay, a failure) is not told, nor
+//     one that changed nothing (a delay of a key that is ready or backs off). So
+//     a reconcile that asks to be called in an hour, and hears news every
+//     minute, is not told "an hour has passed" every minute. A run's causes
+//     stand in the order of their times.
 //
 // It does not promise that a key runs at its due time when all workers are
 // busy, nor any order between two namespaces' keys, nor that it survives the

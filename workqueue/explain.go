@@ -41,11 +41,12 @@ func (q *Queue[K]) Explain(key K) Explanation {
 	if e == nil {
 		return Explanation{}
 	}
+	q.tellLocked(e, q.now())
 	x := Explanation{
 		State:    e.state(),
 		Low:      e.low,
 		Failures: e.failures,
-		Causes:   slices.Clone(e.causes),
+		Causes:   slices.Concat(e.causes, e.later),
 		Running:  slices.Clone(e.handed),
 	}
 	if e.wish.delayed() {

@@ -1,10 +1,12 @@
 package workqueue_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,12 +32,18 @@ type model struct {
 type modelKey struct {
 	held, ready   bool // ready: it lies in a lane
 	urgent, plain bool // somebody asked by AddUrgent; by Add or AddLow
-	delays        []time.Duration
-	backoffs      []time.Duration
+	delays        []modelDelay
+	backoffs      []modelDelay
 	asked, allLow bool
 	ranLow        bool
 	failures      int
-	causes        int // events that the next run has to account for
+	told          []string // the events that the next run has to account for, in order
+}
+
+// A modelDelay is a delay or a backoff.
+type modelDelay struct {
+	due   time.Duration
+	event string
 }
 
 // A modelLane knows the order in which each namespace's keys became ready, and
@@ -45,7 +53,10 @@ type modelLane struct {
 	turns map[string]map[string]int
 }
 
-const modelLowEvery = 3
+const (
+	modelLowEvery = 3
+	modelCauses   = 3
+)
 
 var modelNames = []string{"a/1", "a/2", "a/3", "b/1", "b/2", "c/1"}
 
@@ -59,7 +70,7 @@ func newModel(t *testing.T) *model {
 	m.q = workqueue.New(workqueue.Config[string]{
 		Limiter:   modelLimiter,
 		LowEvery:  modelLowEvery,
-		MaxCauses: 3,
+		MaxCauses: modelCauses,
 		Namespace: func(k string) string { return k[:1] },
 	})
 	for _, k := range modelNames {
@@ -71,19 +82,64 @@ func newModel(t *testing.T) *model {
 	return m
 }
 
-// next is when the key should run, from the wishes since its last run.
-func (k *modelKey) next() (at time.Duration, asked bool) {
+// pending is the delay or the backoff, of those since its last run, that says
+// when the key should run; nil if none does.
+func (k *modelKey) pending() *modelDelay {
+	due := func(a, b modelDelay) int { return cmp.Compare(a.due, b.due) }
+	var first modelDelay
 	switch {
 	case k.urgent:
-		return 0, true
+		return nil
 	case len(k.backoffs) > 0:
-		return slices.Min(k.backoffs), true
-	case k.plain:
-		return 0, true
-	case len(k.delays) > 0:
-		return slices.Min(k.delays), true
+		first = slices.MinFunc(k.backoffs, due)
+	case k.plain || len(k.delays) == 0:
+		return nil
+	default:
+		first = slices.MinFunc(k.delays, due)
 	}
-	return 0, false
+	return &first
+}
+
+// next is when the key should run, from the wishes since its last run.
+func (k *modelKey) next() (at time.Duration, asked bool) {
+	if d := k.pending(); d != nil {
+		return d.due, true
+	}
+	return 0, k.urgent || k.plain
+}
+
+// pass is what the clock does: a delay that says when the key should run is a
+// cause once that time has come.
+func (k *modelKey) pass(before, now time.Duration) {
+	if d := k.pending(); d != nil && before < d.due && d.due <= now {
+		k.told = append(k.told, d.event)
+	}
+}
+
+// account is how a set with room for modelCauses tells these events.
+func account(events []string) string {
+	var lines []string
+	counts := map[string]int{}
+	for _, event := range events {
+		if counts[event] == 0 && len(lines) >= modelCauses-1 {
+			event = workqueue.Others
+		}
+		if counts[event]++; counts[event] == 1 {
+			lines = append(lines, event)
+		}
+	}
+	for i, event := range lines {
+		lines[i] = fmt.Sprint(event, "×", counts[event])
+	}
+	return strings.Join(lines, " ")
+}
+
+func accountOf(causes []workqueue.Cause) string {
+	lines := make([]string, len(causes))
+	for i, c := range causes {
+		lines[i] = fmt.Sprint(c.Event, "×", c.Count)
+	}
+	return strings.Join(lines, " ")
 }
 
 // atOnce: it runs without waiting for any time.
@@ -111,7 +167,14 @@ func (k *modelKey) clear() {
 	*k = modelKey{held: k.held, ranLow: k.ranLow, failures: k.failures}
 }
 
-// ask notes one wish; the kind is noted by the caller.
+// news notes a wish to run now, and says for whom.
+func (m *model) news(name, event string, low bool) *modelKey {
+	k := m.ask(name, low)
+	k.told = append(k.told, event)
+	return k
+}
+
+// ask notes one wish; what kind it is of is noted by the caller.
 func (m *model) ask(name string, low bool) *modelKey {
 	k := m.keys[name]
 	if k.ready && k.allLow && !low {
@@ -120,7 +183,6 @@ func (m *model) ask(name string, low bool) *modelKey {
 	}
 	k.allLow = low && (k.allLow || !k.asked)
 	k.asked = true
-	k.causes++
 	return k
 }
 
@@ -174,12 +236,13 @@ func (m *model) got(name string, causes []workqueue.Cause) {
 	m.checkLane(lane)
 	m.checkTurn(lane, name)
 	m.leave(lane, name)
-	total := 0
-	for _, c := range causes {
-		total += c.Count
+	if got, want := accountOf(causes), account(k.told); got != want {
+		m.fatalf("the causes of %s are %s; the model says %s", name, got, want)
 	}
-	if total != k.causes || len(causes) > 3 {
-		m.fatalf("%s was asked for %d times, its causes are %v", name, k.causes, causes)
+	for i := range causes[1:] {
+		if causes[i+1].First.Before(causes[i].First) {
+			m.fatalf("the causes of %s are not in the order of their times: %+v", name, causes)
+		}
 	}
 	k.held, k.ranLow = true, k.allLow
 	k.clear()
@@ -265,28 +328,28 @@ func (m *model) step(op, arg int, name string) {
 		m.sayf("Add %s", name)
 		m.q.Add(name, c)
 		if !ignored {
-			m.ask(name, false).plain = true
+			m.news(name, c.Event, false).plain = true
 		}
 	case 1:
 		m.sayf("AddLow %s", name)
 		m.q.AddLow(name, c)
 		if !ignored {
-			m.ask(name, true).plain = true
+			m.news(name, c.Event, true).plain = true
 		}
 	case 2:
 		m.sayf("AddUrgent %s", name)
 		m.q.AddUrgent(name, c)
 		if !ignored {
-			m.ask(name, false).urgent = true
+			m.news(name, c.Event, false).urgent = true
 		}
 	case 3:
 		m.sayf("AddAfter %s %v", name, d)
 		m.q.AddAfter(name, d, c)
 		if !ignored && d == 0 {
-			m.ask(name, false).plain = true
+			m.news(name, c.Event, false).plain = true
 		} else if !ignored {
 			m.ask(name, false)
-			k.delays = append(k.delays, m.now+d)
+			k.delays = append(k.delays, modelDelay{m.now + d, c.Event})
 		}
 	case 4:
 		m.sayf("AddRateLimited %s", name)
@@ -294,7 +357,7 @@ func (m *model) step(op, arg int, name string) {
 		if !ignored {
 			m.ask(name, k.held && k.ranLow)
 			if !k.ready {
-				k.backoffs = append(k.backoffs, m.now+modelLimiter(k.failures))
+				k.backoffs = append(k.backoffs, modelDelay{m.now + modelLimiter(k.failures), c.Event})
 			}
 			k.failures++
 		}
@@ -322,6 +385,7 @@ func (m *model) step(op, arg int, name string) {
 	}
 	m.settle()
 	m.compare()
+	m.compareCauses(name)
 }
 
 func (m *model) get() {
@@ -339,6 +403,9 @@ func (m *model) get() {
 func (m *model) sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+	for _, k := range m.keys {
+		k.pass(m.now, m.now+d)
+	}
 	m.now += d
 	m.settle()
 }
@@ -360,6 +427,19 @@ func (m *model) compare() {
 	}
 	if got := m.q.Len(); got != ready {
 		m.fatalf("Len = %d, the model says %d", got, ready)
+	}
+}
+
+// compareCauses looks at what the queue says that one key has been, and will be,
+// asked for.
+func (m *model) compareCauses(name string) {
+	k := m.keys[name]
+	want := account(k.told)
+	if d := k.pending(); d != nil && m.now < d.due {
+		want = strings.TrimSpace(want + " " + d.event + "×1")
+	}
+	if got := accountOf(m.q.Explain(name).Causes); got != want {
+		m.fatalf("%s waits because of %s; the model says %s", name, got, want)
 	}
 }
 
@@ -397,7 +477,7 @@ func (m *model) fatalf(format string, args ...any) {
 // ShutDown only now and then.
 var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 9, 9, 9}
 
-// Claims 1 to 12, for any order of calls.
+// Claims 1 to 12 and 15, for any order of calls.
 func TestQueueAgreesWithTheModel(t *testing.T) {
 	const runs, steps = 400, 300
 	for seed := range uint64(runs) {

@@ -136,8 +136,8 @@ func (q *Queue[K]) AddUrgent(key K, c Cause) {
 }
 
 // AddAfter asks for a run after d; at once if d is not positive. The earliest
-// wish wins, so a run that comes sooner is also the one that was asked for
-// here, and there is no second run at the later time.
+// wish wins: where news bring the key sooner, that run is the only one, there
+// is none at the later time, and c is not told.
 func (q *Queue[K]) AddAfter(key K, d time.Duration, c Cause) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +154,8 @@ func (q *Queue[K]) AddAfter(key K, d time.Duration, c Cause) {
 }
 
 // AddRateLimited counts a failure of key and asks for a run after the delay
-// that the limiter gives. A worker calls it before Done.
+// that the limiter gives. A worker calls it before Done. If the key runs before
+// the delay is over, c is not told.
 func (q *Queue[K]) AddRateLimited(key K, c Cause) {
 	q.AddRateLimitedWithin(key, 0, math.MaxInt64, c)
 }
@@ -320,14 +321,50 @@ func (q *Queue[K]) ask(key K, w wish, low bool, c Cause) {
 
 func (q *Queue[K]) askLocked(key K, w wish, low bool, c Cause, now int64) {
 	e := q.entryLocked(key)
-	e.causes = note(e.causes, c, q.cfg.MaxCauses, q.time(now))
 	low = low && (e.low || e.wish.state == Idle)
 	next := merge(e.held, e.wish, w)
+	q.noteLocked(e, w, next, c, now)
 	if next.state == e.wish.state && next.due == e.wish.due && low == e.low {
 		e.wish = next // it keeps its place
 		return
 	}
 	q.moveLocked(e, next, low, now)
+}
+
+// noteLocked keeps the cause c of an ask, which makes next of what the key was
+// to do. News are told whatever becomes of them. The cause of a delay or a
+// backoff stays beside them until its time has come, and goes when something
+// else wins before that.
+func (q *Queue[K]) noteLocked(e *entry[K], ask, next wish, c Cause, now int64) {
+	q.tellLocked(e, now)
+	if next != e.wish {
+		e.later = wipe(e.later)
+	}
+	switch {
+	case !ask.delayed():
+		e.causes = note(e.causes, c, q.cfg.MaxCauses, q.time(now))
+	case next != e.wish: // it is this ask that won
+		e.later = note(e.later, c, q.cfg.MaxCauses, q.time(ask.due))
+	}
+}
+
+// tellLocked makes the cause of a delay whose time has come one like the
+// others. If it is the only one, the sets change places, which costs nothing.
+func (q *Queue[K]) tellLocked(e *entry[K], now int64) {
+	switch {
+	case len(e.later) == 0 || e.wish.due > now:
+	case len(e.causes) == 0:
+		e.causes, e.later = e.later, e.causes
+	default:
+		e.causes = note(e.causes, e.later[0], q.cfg.MaxCauses, e.later[0].Last)
+		e.later = wipe(e.later)
+	}
+}
+
+// dueLocked makes a key ready because its time has come.
+func (q *Queue[K]) dueLocked(e *entry[K], now int64) {
+	q.tellLocked(e, now)
+	q.moveLocked(e, wish{state: Ready}, e.low, now)
 }
 
 // moveLocked takes a key from where it hangs to where its new wish or lane wants
@@ -400,7 +437,7 @@ func (q *Queue[K]) giveBackLocked(e *entry[K]) {
 	case e.wish.delayed() && q.down:
 		q.dropLocked(e)
 	case e.wish.delayed() && e.wish.due <= now:
-		q.moveLocked(e, wish{state: Ready}, e.low, now)
+		q.dueLocked(e, now)
 	}
 	q.unhangLocked(e)
 	e.held, e.handed = false, wipe(e.handed)
@@ -414,7 +451,7 @@ func (q *Queue[K]) giveBackLocked(e *entry[K]) {
 
 // dropLocked takes a delay or a backoff from e, with what caused it.
 func (q *Queue[K]) dropLocked(e *entry[K]) {
-	e.causes = wipe(e.causes)
+	e.causes, e.later = wipe(e.causes), wipe(e.later)
 	q.moveLocked(e, wish{}, false, 0)
 }
 
@@ -430,8 +467,7 @@ func (q *Queue[K]) ring() {
 func (q *Queue[K]) promoteLocked() {
 	now := q.now()
 	for n := 0; n < ringBatch && len(q.delayed) > 0 && q.delayed[0].wish.due <= now; n++ {
-		e := q.delayed[0]
-		q.moveLocked(e, wish{state: Ready}, e.low, now)
+		q.dueLocked(q.delayed[0], now)
 	}
 	if len(q.delayed) > 0 {
 		q.alarm.wake(now, q.delayed[0].wish.due, q.ring)
@@ -447,7 +483,7 @@ func (q *Queue[K]) entryLocked(key K) *entry[K] {
 	if q.rested.n > keepSpare/2 { // the older half is there to be used again
 		e = q.rested.head
 		q.evictLocked(e)
-		*e = entry[K]{causes: e.causes, handed: e.handed}
+		*e = entry[K]{causes: e.causes, later: e.later, handed: e.handed}
 	} else {
 		e = &entry[K]{}
 	}

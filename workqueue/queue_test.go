@@ -157,7 +157,7 @@ func TestAddAfterAndAddAreOneRun(t *testing.T) {
 		r.AddAfter("ns/a", time.Minute, because("requeue-after"))
 		r.is("ns/a", workqueue.Waiting)
 		r.Add("ns/a", because("update"))
-		if got := lines(r.get("ns/a")); got != "test requeue-after; test update" {
+		if got := lines(r.get("ns/a")); got != "test update" {
 			t.Errorf("causes = %q", got)
 		}
 		r.Done("ns/a")
@@ -263,7 +263,7 @@ func TestAddDoesNotEndABackoff(t *testing.T) {
 		r.AddLow("ns/a", because("resync"))
 		r.AddAfter("ns/a", time.Millisecond, because("requeue-after"))
 		r.readyAfter("ns/a", time.Second)
-		if got := lines(r.get("ns/a")); got != "test retry; test update; test resync; test requeue-after" {
+		if got := lines(r.get("ns/a")); got != "test update; test resync; test retry" {
 			t.Errorf("causes = %q", got)
 		}
 	})
@@ -386,6 +386,118 @@ func TestABackoffCanHaveAFloorAndACeiling(t *testing.T) {
 		// The outage is over, and the key fails for a reason of its own.
 		r.fail("ns/a")
 		r.readyAfter("ns/a", 32*time.Second)
+	})
+}
+
+// Claim 15, as a real cluster showed its lack: a run asks to be called again
+// at its timeout, in 59 minutes, and its pod has news every minute.
+func TestADelayIsACauseOfTheRunThatItsTimeBringsAndOfNoOther(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		reconcile := func(want string) {
+			t.Helper()
+			if got := lines(r.get("ns/a")); got != want {
+				t.Errorf("causes = %q, want %q", got, want)
+			}
+			r.Forget("ns/a")
+			r.AddAfter("ns/a", 59*time.Minute, because("requeue-after"))
+			r.Done("ns/a")
+		}
+		r.Add("ns/a", because("create"))
+		reconcile("test create")
+		for range 3 {
+			time.Sleep(time.Minute)
+			r.Add("ns/a", because("update"))
+			reconcile("test update")
+		}
+		r.readyAfter("ns/a", 59*time.Minute)
+		reconcile("test requeue-after")
+	})
+}
+
+// Claim 15. The news came while the run was at work that asked for the delay.
+func TestADelayOfADirtyKeyIsNotTold(t *testing.T) {
+	for _, first := range []string{"news", "delay"} {
+		story(t, workqueue.Config[string]{}, func(r *rig) {
+			r.Add("ns/a", because("create"))
+			r.get("ns/a")
+			if first == "news" {
+				r.Add("ns/a", because("update"))
+			}
+			r.AddAfter("ns/a", time.Hour, because("requeue-after"))
+			if first == "delay" {
+				r.Add("ns/a", because("update"))
+			}
+			r.Done("ns/a")
+			if got := lines(r.get("ns/a")); got != "test update" {
+				t.Errorf("%s first: causes = %q", first, got)
+			}
+		})
+	}
+}
+
+// Claim 15, for the time that came before the news, though the key was not
+// ready yet: a worker had it.
+func TestADelayThatEndedWhileProcessingIsToldBesideLaterNews(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		r.Add("ns/a", because("create"))
+		r.get("ns/a")
+		r.AddAfter("ns/a", time.Second, because("requeue-after"))
+		r.AddAfter("ns/a", time.Minute, because("later"))
+		time.Sleep(2 * time.Second)
+		r.Add("ns/a", because("update"))
+		r.Done("ns/a")
+		if got := lines(r.get("ns/a")); got != "test requeue-after; test update" {
+			t.Errorf("causes = %q", got)
+		}
+	})
+}
+
+// Claim 15.
+func TestARetryIsToldUnlessUrgentNewsCameBeforeIt(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		r.Add("ns/a", because("create"))
+		r.fail("ns/a")
+		r.Add("ns/a", because("update"))
+		r.AddUrgent("ns/a", because("spec"))
+		if got := lines(r.get("ns/a")); got != "test update; test spec" {
+			t.Errorf("causes = %q: the retry was not due", got)
+		}
+		r.Add("ns/a", because("update"))
+		r.AddRateLimited("ns/a", because("retry"))
+		r.Done("ns/a")
+		r.readyAfter("ns/a", 2*time.Second)
+		r.AddUrgent("ns/a", because("spec"))
+		if got := lines(r.get("ns/a")); got != "test update; test retry; test spec" {
+			t.Errorf("causes = %q: the retry was due", got)
+		}
+	})
+}
+
+// Claim 15.
+func TestOfTwoDelaysTheOneThatCountsIsTold(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		r.AddAfter("ns/a", time.Hour, because("timeout"))
+		r.AddAfter("ns/a", time.Minute, because("poll"))
+		r.AddAfter("ns/a", 2*time.Minute, because("check"))
+		if got := lines(r.Explain("ns/a").Causes); got != "test poll" {
+			t.Errorf("it waits for %q", got)
+		}
+		start := time.Now()
+		time.Sleep(5 * time.Minute)
+		causes := r.get("ns/a")
+		if got := lines(causes); got != "test poll" {
+			t.Errorf("causes = %q", got)
+		}
+		if got := causes[0].First.Sub(start); got != time.Minute {
+			t.Errorf("its time is said to have come after %v", got)
+		}
+		r.AddAfter("ns/a", time.Second, because("poll"))
+		r.AddRateLimited("ns/a", because("retry"))
+		r.Done("ns/a")
+		time.Sleep(time.Hour)
+		if got := lines(r.get("ns/a")); got != "test retry" {
+			t.Errorf("causes = %q, and the failure had superseded the delay", got)
+		}
 	})
 }
 

@@ -90,6 +90,7 @@ type entry[K comparable] struct {
 	prev, next *entry[K] // in the one list that it is in
 
 	causes []Cause // of the next run; at most Config.MaxCauses
+	later  []Cause // of the delay or the backoff that wish is, if its time has not come; at most one
 	handed []Cause // of the run at work; the worker's until Done
 }
 

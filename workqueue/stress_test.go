@@ -171,6 +171,7 @@ func TestQueuesHaveNoGoroutines(t *testing.T) {
 func TestTheLifeOfAKnownKeyDoesNotAllocate(t *testing.T) {
 	q := workqueue.New(workqueue.Config[key]{Namespace: namespace})
 	keys := someKeys(100)
+	timeout := workqueue.Cause{Source: "reconcile", Event: "requeue-after"}
 	ctx := t.Context()
 	i := 0
 	life := func() {
@@ -181,7 +182,8 @@ func TestTheLifeOfAKnownKeyDoesNotAllocate(t *testing.T) {
 		if err != nil || got != k {
 			t.Fatalf("Get = %v, %v", got, err)
 		}
-		q.Add(k, change) // dirty
+		q.AddAfter(k, time.Hour, timeout)
+		q.Add(k, change) // dirty: the delay is superseded
 		q.Done(k)
 		if got, _, err = q.Get(ctx); err != nil || got != k {
 			t.Fatalf("Get = %v, %v", got, err)

@@ -60,6 +60,8 @@ type Explanation struct {
 	ReadySince time.Time
 	// ProcessingSince is when a worker took it, of Processing and Dirty.
 	ProcessingSince time.Time
-	// Causes of the next run, and of the run at work. Copies.
+	// Causes of the next run, and of the run at work. Copies. While Due is in
+	// the future, the cause of that delay is the last of Causes: if anything
+	// brings the key sooner, it will not be told.
 	Causes, Running []Cause
 }
