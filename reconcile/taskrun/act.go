@@ -17,10 +17,6 @@ import (
 // act does what was planned, in that order, and stops at the first thing that
 // fails. again asks for another plan, since the observation has changed.
 func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *observation, p Plan) (again bool, result reconcile.Result, err error) {
-	if len(p.Lookups) > 0 {
-		r.lookUp(ctx, o, p.Lookups)
-		return true, result, nil
-	}
 	for _, action := range p.Actions {
 		again, err := r.do(ctx, key, o, action)
 		switch {
@@ -34,6 +30,10 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		case again:
 			return true, result, nil
 		}
+	}
+	if len(p.Lookups) > 0 {
+		r.lookUp(ctx, o, p.Lookups)
+		return true, result, nil
 	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
 }

@@ -43,12 +43,12 @@ type observation struct {
 	MayFallBack bool
 }
 
-// A Plan is what one reconcile is going to do: look-ups first, after which it is
-// made again, else the actions in their order, then a pause.
+// A Plan is what one reconcile is going to do: the actions in their order, then
+// the look-ups, after which another plan is made at once; without look-ups, a pause.
 type Plan struct {
 	Why     string        // in words, for people
-	Lookups []string      // images whose entrypoint must be known to go on
 	Actions []Action      // each is safe to repeat
+	Lookups []string      // images whose entrypoint must be known to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
@@ -114,11 +114,11 @@ func (a FallBack) String() string  { return "fall back to the init container: " 
 func (p Plan) String() string {
 	var out strings.Builder
 	out.WriteString(p.Why)
-	for _, image := range p.Lookups {
-		out.WriteString("\n  look up image " + image)
-	}
 	for _, action := range p.Actions {
 		out.WriteString("\n  " + action.String())
+	}
+	for _, image := range p.Lookups {
+		out.WriteString("\n  look up image " + image)
 	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())
@@ -313,7 +313,10 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		return d.refuse(refused)
 	}
 	if images := b.lookups(sketch.steps); len(images) > 0 {
-		return Plan{Why: why, Lookups: images}
+		// The start is told first: a registry may take seconds to say nothing.
+		p := d.write(why, status)
+		p.Actions, p.Lookups = append(first, p.Actions...), images
+		return p
 	}
 	if err := b.resolveCommands(sketch.steps); err != nil {
 		return d.withoutCommand(why, first, status, err)

@@ -20,7 +20,7 @@ import (
 
 const (
 	// A registry that takes longer holds up a worker; the run is tried again.
-	lookupTimeout = 10 * time.Second
+	lookupTimeout = 5 * time.Second
 	// How many images are remembered; each is a few hundred bytes.
 	maxImages = 1024
 )
