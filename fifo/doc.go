@@ -66,11 +66,14 @@
 //     (TestAResyncRemindsOfWhatIsKnownAndHasNoNews)
 //  10. What waits when it is closed is popped first.
 //     (TestWhatWaitsWhenItIsClosedIsPoppedFirst)
+//  11. An object that a list shows but that cannot be read is not deleted by
+//     that list. (TestAnObjectThatAListShowsButThatCannotBeReadIsNotDeletedByIt)
 //
 // It does not promise that every state is seen: states that follow each other
 // faster than the store takes them in are merged. And a published
-// resourceVersion goes on past an object that the transform has refused, since
-// one bad object must not stop read-your-own-writes for all; the error says so.
+// resourceVersion goes on past an object that could not be read or that the
+// transform has refused, since one bad object must not stop read-your-own-writes
+// for all; the error says so.
 //
 // # Goroutines and locks
 //

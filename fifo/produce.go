@@ -50,9 +50,7 @@ func (f *FIFO) take(o *wire.Object) error {
 func (f *FIFO) unchanged(o *wire.Object) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.seen != nil {
-		f.seen[o.Key()] = struct{}{}
-	}
+	f.showLocked(o.Key())
 	if f.closed || !f.latestLocked(o.Key()).shows(o) {
 		return false
 	}

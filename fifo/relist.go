@@ -15,6 +15,22 @@ func (f *FIFO) Begin() {
 	f.seen = map[types.NamespacedName]struct{}{}
 }
 
+// Keep takes one object of a list that could not be read, by its key. It is
+// there, so the list does not delete it; that is all there is to know of it,
+// and the consumer has it as it was. Between lists it says nothing.
+func (f *FIFO) Keep(key types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.showLocked(key)
+}
+
+// showLocked notes that the list on its way, if there is one, has this key.
+func (f *FIFO) showLocked(key types.NamespacedName) {
+	if f.seen != nil {
+		f.seen[key] = struct{}{}
+	}
+}
+
 // Abort ends a list that was not read to its end. What it has shown is true;
 // what it has not shown may well be there, so nothing is deleted.
 func (f *FIFO) Abort() {

@@ -51,6 +51,34 @@ func TestAnAbortedListDeletesNothing(t *testing.T) {
 	r.expect("a Deleted u1 unseen →9")
 }
 
+// Claim 11.
+func TestAnObjectThatAListShowsButThatCannotBeReadIsNotDeletedByIt(t *testing.T) {
+	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", "1"), obj(t, "b", "u2", "1"), obj(t, "c", "u3", "1"))
+	r.do("~b/u2@2 +w/u4@3") // b and w wait
+	r.do("begin ?a ?b ?w ?unheard-of commit@9")
+	r.expect("b Updated u2@2 →2", "w Added u4@3 →3", "c Deleted u3 unseen →9")
+	// It speaks for one list only, and for none if there is none.
+	r.do("begin ?a abort ?a begin =b/u2@2 ?w commit@10")
+	r.expect("a Deleted u1 unseen →10")
+	// The deletion comes in the same stream, after the object that was there.
+	r.do("begin ?b -b/u2@11 ?w commit@12")
+	r.expect("b Deleted u2@11 →12")
+}
+
+// Claim 11, for one that the consumer has in hand and not in its store.
+func TestAnUnreadableObjectInProcessIsNotDeletedEither(t *testing.T) {
+	r := newRig(t, fifo.Config{})
+	r.do("+a/u1@1")
+	err := r.Pop(t.Context(), func(e fifo.Entry) error {
+		r.do("begin ?a commit@2")
+		return r.store.take(e)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.expect("Bookmark →2")
+}
+
 // A streaming list shares its connection with what happens meanwhile.
 func TestChangesDuringAListCountAsPartOfIt(t *testing.T) {
 	r := newRig(t, fifo.Config{}).has(obj(t, "a", "u1", "1"), obj(t, "b", "u2", "2"))

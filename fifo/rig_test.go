@@ -102,7 +102,7 @@ func (r *rig) has(objects ...*wire.Object) *rig {
 }
 
 // do calls the producer's side: "+a/u1@7" Add, "~a/u1@8" Update, "-a/u1@9"
-// Delete, "=a/u1@7" Item, and begin, abort, commit@12, bookmark@13, resync.
+// Delete, "=a/u1@7" Item, "?a" Keep, and begin, abort, commit@12, bookmark@13, resync.
 func (r *rig) do(script string) {
 	r.t.Helper()
 	for step := range strings.FieldsSeq(script) {
@@ -120,6 +120,10 @@ func (r *rig) do(script string) {
 		case "bookmark":
 			r.Bookmark(version)
 		default:
+			if name, unread := strings.CutPrefix(word, "?"); unread {
+				r.Keep(key(name))
+				continue
+			}
 			name, uid, _ := strings.Cut(word[1:], "/")
 			o := obj(r.t, name, uid, version)
 			err = map[byte]func(*wire.Object) error{'+': r.Add, '~': r.Update, '-': r.Delete, '=': r.Item}[word[0]](o)
