@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 theirs=${KUBECONFIG:-}
 namespace=millrace-demo
+settings=()
 
 on_their_cluster() {
   [ -n "${IMAGE:-}" ] || die "KUBECONFIG is set: IMAGE= must name an image of Millrace that this cluster can pull.
@@ -26,8 +27,9 @@ on_our_cluster() {
   devcluster/up.sh
   eval "$(devcluster/env.sh)"
   title "The image: controller and entrypoint, from scratch"
-  make image
+  make image PLATFORM="linux/$(go env GOARCH)"
   image=$(devcluster/load-image.sh .build/image)
+  settings=(REGISTRY_MIRROR=http://10.99.0.1:5000) # the cluster's image server stands in for every registry
 }
 
 clean_up() {
@@ -88,7 +90,7 @@ if [ -n "$theirs" ]; then on_their_cluster; else on_our_cluster; fi
 title "Installing CRDs and the controller from manifests/"
 installed_before=no
 ! kubectl -n tekton-pipelines get deployment millrace-controller >/dev/null 2>&1 || installed_before=yes
-install_millrace "$image"
+install_millrace "$image" "${settings[@]}"
 say "the controller is ready"
 run_example
 show

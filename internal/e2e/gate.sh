@@ -39,8 +39,9 @@ cluster() {
 }
 
 install() {
-  make image
-  install_millrace "$(devcluster/load-image.sh .build/image)"
+  make image PLATFORM="linux/$(go env GOARCH)"
+  # The image server of the cluster stands in for every registry.
+  install_millrace "$(devcluster/load-image.sh .build/image)" REGISTRY_MIRROR=http://10.99.0.1:5000
 }
 
 examples() {

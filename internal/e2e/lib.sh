@@ -17,8 +17,19 @@ kustomize_image() {
   echo "{name: millrace, newName: '$name', $which}"
 }
 
-# install_millrace IMAGE: CRDs and controller from manifests/, with that image.
-# Waits until the controller is ready, or shows why it is not.
+kustomize_env() {
+  local each
+  for each in "$@"; do
+    cat <<Y
+{target: {kind: Deployment, name: millrace-controller}, patch: '[{"op": "add",
+  "path": "/spec/template/spec/containers/0/env/-", "value": {"name": "${each%%=*}", "value": "${each#*=}"}}]'},
+Y
+  done
+}
+
+# install_millrace IMAGE [VARIABLE=VALUE]...: CRDs and controller from manifests/,
+# with that image and those variables in the controller's environment. Waits
+# until the controller is ready, or shows why it is not.
 install_millrace() {
   local dir=.build/install
   mkdir -p "$dir"
@@ -27,6 +38,7 @@ apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [../../manifests/overlays/single]
 images: [$(kustomize_image "$1")]
+patches: [$(kustomize_env "${@:2}")]
 Y
   kubectl apply -k "$dir" | sed 's/^/       /'
   kubectl wait --for=condition=Established --timeout=30s crd/tasks.tekton.dev crd/taskruns.tekton.dev >/dev/null
