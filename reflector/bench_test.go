@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/wire"
 )
 
@@ -14,6 +16,7 @@ type blind struct{}
 
 func (blind) Begin()                    {}
 func (blind) Item(*wire.Object) error   { return nil }
+func (blind) Keep(types.NamespacedName) {}
 func (blind) Commit(string)             {}
 func (blind) Abort()                    {}
 func (blind) Add(*wire.Object) error    { return nil }

@@ -37,8 +37,9 @@
 //     watch ends, which the server is asked to do after ten minutes at most. The
 //     others go on meanwhile. (TestRefusedObjectIsOfferedAgain,
 //     TestUnreadableEventIsFollowedByAList)
-//  2. A list that was not complete deletes nothing: it ends in Abort.
-//     (TestCutListIsAborted)
+//  2. A list that was not complete deletes nothing: it ends in Abort. Nor does a
+//     list delete an object that it showed and that could not be read: Keep.
+//     (TestCutListIsAborted, TestUnreadableItemIsNotGone)
 //  3. The first list of a Run is consistent: a quorum has confirmed that it is
 //     the newest. Later lists are not older than what the sink knows, unless the
 //     server itself has gone back: then they are consistent again.

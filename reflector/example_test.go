@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"millrace/reflector"
@@ -25,6 +26,9 @@ func (p printer) Begin()                    { fmt.Println("a list begins") }
 func (p printer) Item(o *wire.Object) error { return say("  has", o) }
 func (p printer) Commit(rv string)          { fmt.Println("the list is complete as of", rv) }
 func (p printer) Abort()                    { fmt.Println("the list is not complete") }
+func (p printer) Keep(key types.NamespacedName) {
+	fmt.Println("  has", key, "which cannot be read")
+}
 
 func (p printer) Add(o *wire.Object) error    { return say("added", o) }
 func (p printer) Update(o *wire.Object) error { return say("changed", o) }
@@ -46,6 +50,7 @@ func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `
 {"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"5"}}}
+{"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"odd","resourceVersion":"6","labels":7}}}
 {"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"test","resourceVersion":"7"}}}
 {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}
 {"type":"MODIFIED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"10"}}}
@@ -72,6 +77,7 @@ func Example() {
 	// Output:
 	// a list begins
 	//   has ci/build at 5
+	//   has ci/odd which cannot be read
 	//   has ci/test at 7
 	// the list is complete as of 9
 	// changed ci/build at 10

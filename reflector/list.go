@@ -108,8 +108,8 @@ func (l *listing) unreadable(err error) {
 	l.gap = true
 	refusal := unreadable(err)
 	l.r.refuse(refusal)
-	if keeper, ok := l.r.sink.(Keeper); ok && refusal.Key.Name != "" {
-		keeper.Keep(refusal.Key)
+	if refusal.Key.Name != "" {
+		l.r.sink.Keep(refusal.Key)
 	}
 }
 

@@ -52,9 +52,13 @@ func simulate(t *testing.T, seed uint64) {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 
+	patience := 6 * time.Minute
+	if m.spoils {
+		patience += 6 * time.Minute // what could not be read comes again when the watch ends
+	}
 	m.live(30 * time.Minute)
 	m.sane()
-	time.Sleep(6 * time.Minute)
+	time.Sleep(patience)
 	synctest.Wait()
 	m.mu.Lock()
 	if diff := cmp.Diff(m.objects, view.shown()); diff != "" {
@@ -93,9 +97,12 @@ func (v *view) Commit(string) {
 }
 func (v *view) Bookmark(string)             {}
 func (v *view) Resync()                     {}
-func (v *view) Keep(types.NamespacedName)   {}
 func (v *view) Add(o *wire.Object) error    { return v.put(o) }
 func (v *view) Update(o *wire.Object) error { return v.put(o) }
+func (v *view) Keep(key types.NamespacedName) {
+	v.seen[key.Name] = true
+}
+
 func (v *view) Item(o *wire.Object) error {
 	v.seen[o.Key().Name] = true
 	return v.put(o)
@@ -121,6 +128,7 @@ type model struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	wild    bool
+	spoils  bool // some objects of its lists cannot be read
 	version int
 	objects map[string]string
 	history []change
@@ -138,7 +146,7 @@ type change struct {
 }
 
 func newModel(seed uint64) *model {
-	m := &model{random: rand.New(newRand(seed + 1000)), wild: true, version: 1, objects: map[string]string{},
+	m := &model{random: rand.New(newRand(seed + 1000)), wild: true, spoils: seed%4 == 0, version: 1, objects: map[string]string{},
 		news: make(chan struct{}), minutes: map[int]int{}, began: time.Now()}
 	for range 10 {
 		m.change()
@@ -295,9 +303,18 @@ func (m *model) page(q url.Values, version, after string) act {
 			next = fmt.Sprintf("%d/%s", m.version, after)
 			break
 		}
-		items, after = append(items, pod(name, m.objects[name])), name
+		items, after = append(items, m.shown(name)), name
 	}
 	return list(strconv.Itoa(m.version), next, items...)
+}
+
+// shown is an object as a list shows it.
+func (m *model) shown(name string) string {
+	o := pod(name, m.objects[name])
+	if m.spoils && m.chance(10) {
+		return strings.Replace(o, `"namespace"`, `"labels":7,"namespace"`, 1)
+	}
+	return o
 }
 
 func (m *model) watchList(w http.ResponseWriter, r *http.Request, q url.Values) {
@@ -309,10 +326,13 @@ func (m *model) watchList(w http.ResponseWriter, r *http.Request, q url.Values) 
 		return
 	}
 	objects := maps.Clone(m.objects)
+	for name := range objects {
+		objects[name] = m.shown(name)
+	}
 	early, silent := m.chance(8), m.chance(8)
 	m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		event("ADDED", pod(name, objects[name]))(w, r)
+		event("ADDED", objects[name])(w, r)
 	}
 	switch {
 	case early:
@@ -334,6 +354,8 @@ func (m *model) watch(w http.ResponseWriter, r *http.Request, version int) {
 	m.mu.Unlock()
 	bookmarks := time.NewTicker(time.Minute)
 	defer bookmarks.Stop()
+	over := time.NewTimer(time.Duration(number(r.URL.Query().Get("timeoutSeconds"))) * time.Second)
+	defer over.Stop()
 	for r.Context().Err() == nil {
 		m.mu.Lock()
 		if m.restored != restored {
@@ -363,6 +385,8 @@ func (m *model) watch(w http.ResponseWriter, r *http.Request, version int) {
 				event("BOOKMARK", bookmark(strconv.Itoa(max(version, now))))(w, r)
 				version = max(version, now)
 			}
+		case <-over.C:
+			return
 		case <-r.Context().Done():
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // goroutine of Run, one after the other; Resync is called by a goroutine of its
 // own and may meet any of them, so a sink locks.
 //
-// A list is Begin, any number of Items, and either Commit or Abort:
+// A list is Begin, any number of Items and Keeps, and either Commit or Abort:
 //
-//	Begin  Item  Item  Item  Commit("4711")   what was not an Item is gone
+//	Begin  Item  Keep  Item  Commit("4711")   what was neither an Item nor a Keep is gone
 //	Begin  Item  Abort                        the Items are true, the rest unknown: nothing is gone
 //
 // A streaming list shares its connection with the changes that happen
@@ -28,6 +28,11 @@ type Sink interface {
 	Begin()
 	// Item is one object of the list.
 	Item(*wire.Object) error
+	// Keep is one object of the list that could not be read; what is known of
+	// it is its key. It is there all the same, so Commit must not take it for
+	// deleted. (One whose key could not be read either is traced as a Refusal,
+	// and Commit can only take it for deleted until a later list shows it.)
+	Keep(key types.NamespacedName)
 	// Commit ends a list that was complete up to resourceVersion.
 	Commit(resourceVersion string)
 	// Abort ends a list that was not.
@@ -46,12 +51,4 @@ type Sink interface {
 	// Resync asks for a replay of what is known. It repairs no missed event:
 	// it lets handlers and reconcilers look again at what the cache holds.
 	Resync()
-}
-
-// A Keeper is a Sink that can be told of an item of a list that could not be
-// read, by its key. The object is there all the same, so Commit must not take
-// it for deleted. To a Sink that is none, it looks deleted until it can be read.
-type Keeper interface {
-	// Keep is called between Begin and Commit.
-	Keep(key types.NamespacedName)
 }

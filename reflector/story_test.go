@@ -880,7 +880,7 @@ func TestUnreadableEventIsFollowedByAList(t *testing.T) {
 }
 
 // An item that could not be read is there all the same. Where its key is known,
-// the sink is told.
+// the sink is told, or it would take it for deleted.
 func TestUnreadableItemIsNotGone(t *testing.T) {
 	bad := `{"metadata":{"name":"bad","namespace":"default","resourceVersion":"6","labels":[]}}`
 	tell(t, Config{}, []answer{
