@@ -56,6 +56,13 @@ func pauseImage(file string) (v1.Image, error) {
 	return t.image(v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"})
 }
 
+// entrypoint does what those of many public images of a shell or an interpreter
+// do: arguments that begin with a dash are for the shell, others are a command.
+const entrypoint = `#!/bin/sh
+case $1 in -*) set -- sh "$@" ;; esac
+exec "$@"
+`
+
 // busyboxImage is made of this machine's static busybox and bash, so it needs
 // no download: a shell, the usual tools by their usual names, and little else.
 func busyboxImage() (v1.Image, error) {
@@ -87,10 +94,12 @@ func busyboxImage() (v1.Image, error) {
 		}
 	}
 	t.link("usr/bin/env", "/bin/busybox")
+	t.file("entrypoint.sh", 0o755, []byte(entrypoint))
 	t.link("usr/bin/bash", "/bin/bash")
 	return t.image(v1.Config{
-		Cmd: []string{"sh"},
-		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		Entrypoint: []string{"/entrypoint.sh"},
+		Cmd:        []string{"sh"},
+		Env:        []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 	})
 }
 
