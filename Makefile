@@ -10,7 +10,8 @@ GO      ?= go
 DIR     ?= examples
 LIST    ?=
 LINT    := $(CURDIR)/$(BUILD)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The tag, how far from it, and the commit: v0.1.0-0-gabcdef1
+VERSION ?= $(shell git describe --tags --always --long --abbrev=7 --dirty 2>/dev/null || echo unknown)
 export CGO_ENABLED ?= 0
 
 ##@ The two to begin with

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -206,5 +207,25 @@ func taskRunConfig(cfg config, api *clients) taskrun.Config {
 		EntrypointImage: api.entrypointImage,
 		Mode:            api.entrypointMode,
 		ManagedBy:       cfg.managedBy,
+		Release:         commit(version),
+		Provenance:      &crds.Provenance{FeatureFlags: featureFlags()},
+	}
+}
+
+// commit is the seven digits, and the word dirty, at the end of what git
+// describes a version as: Tekton's annotation pipeline.tekton.dev/release has
+// that form, and tools match it. It is empty for a version without them.
+func commit(version string) string {
+	return regexp.MustCompile(`[a-f0-9]{7}(-dirty)?$`).FindString(version)
+}
+
+// featureFlags are what status.provenance says a run was made with: Tekton's
+// flags, by the names that they have there, as far as they are served, with the
+// only values that are served so far.
+func featureFlags() map[string]any {
+	return map[string]any{
+		"enableProvenanceInStatus": true,
+		"maxResultSize":            4096,
+		"resultExtractionMethod":   "termination-message",
 	}
 }

@@ -63,11 +63,6 @@ func main() {
 	klog.Flush()
 }
 
-// podsOfRuns narrows the cache of pods to those that runs have. A pod whose
-// label was taken away looks deleted: the reconciler asks the server by name
-// before it believes that.
-const podsOfRuns = "tekton.dev/taskRun"
-
 // run is the program: it returns nil when ctx has ended and all that it started
 // has returned, or the error of the first part that failed.
 //
@@ -117,7 +112,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	seen = registry.Chain("pods")
 	pods := indexer.New("pods")
 	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{LabelSelector: podsOfRuns, Trace: seen.Source})
+	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{LabelSelector: taskrun.PodSelector, Trace: seen.Source})
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
 	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
