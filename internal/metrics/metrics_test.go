@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"millrace/fifo"
+	"millrace/indexer"
+	"millrace/reconcile"
+	"millrace/reconcile/taskrun"
+	"millrace/reflector"
+	"millrace/wire"
+	"millrace/workqueue"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// A wired registry has the metrics of a program with one chain, one queue and
+// one pool, in which each has happened once.
+func wired(t *testing.T) *Registry {
+	t.Helper()
+	r := New()
+	key := types.NamespacedName{Namespace: "ci", Name: "build"}
+
+	trace, watchQueue := Queue[types.NamespacedName](r, "taskrun")
+	queue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "taskrun", Trace: trace})
+	watchQueue(queue)
+	queue.Add(key, workqueue.Cause{Source: "pods", Event: "update"})
+
+	seen := r.Chain("pods")
+	pods := indexer.New("pods")
+	podFIFO := fifo.New(pods, fifo.Config{Trace: seen.FIFO})
+	seen.Watch(reflector.New(&rest.RESTClient{}, "pods", podFIFO, reflector.Config{}), podFIFO, pods)
+	seen.Source.Event("ADDED")
+	seen.Source.Listed(reflector.List{Cause: reflector.CauseStart})
+	seen.Source.Failed(reflector.Failure{Err: errors.New("refused")})
+	fill(t, podFIFO, pods)
+
+	pool := r.Pool("taskrun", 16)
+	pool.OnStart(key)
+	pool.OnReconcile(reconcile.Reconciled{Key: key, Outcome: reconcile.Succeeded, Took: time.Millisecond,
+		Causes: []workqueue.Cause{{Source: "pods", Event: "update", Count: 3}}})
+
+	runs := r.TaskRuns()
+	runs.Done(taskrun.Done{Status: "True", Duration: time.Second})
+	runs.FellBack(key, "no image volumes")
+	r.Leader("millrace-controller")(true)
+
+	next := roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })
+	request := httptest.NewRequest(http.MethodGet, "https://server/api/v1/pods", nil)
+	if _, err := r.Transport()(next).RoundTrip(request); err != nil { //nolint:bodyclose // there is none
+		t.Fatal(err)
+	}
+	return r
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// fill puts one pod through the FIFO into the store.
+func fill(t *testing.T, f *fifo.FIFO, x *indexer.Indexer) {
+	t.Helper()
+	pod, err := wire.Scan(wire.JSON, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ci","uid":"u","resourceVersion":"7"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Begin()
+	if err := f.Item(pod); err != nil {
+		t.Fatal(err)
+	}
+	f.Commit("7")
+	f.Close()
+	if err := x.Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scrape(t *testing.T, r *Registry) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("scrape: %d %s", w.Code, w.Body)
+	}
+	var lines []string
+	for s := bufio.NewScanner(w.Body); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	return lines
+}
+
+// The names are a contract with dashboards and alerts.
+func TestTheNamesAndLabelsAreThoseInTheGoldenFile(t *testing.T) {
+	var series []string
+	for _, line := range scrape(t, wired(t)) {
+		name, _, _ := strings.Cut(line, " ")
+		own := !strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "promhttp_")
+		if own && !strings.Contains(name, "_bucket{") {
+			series = append(series, line[:strings.LastIndex(line, " ")])
+		}
+	}
+	slices.Sort(series)
+	got := strings.Join(series, "\n") + "\n"
+	golden := filepath.Join("testdata", "series.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("series differ from %s (go test -update writes it):\n%s", golden, got)
+	}
+}
+
+func TestEachMetricIsReadOffItsStage(t *testing.T) {
+	lines := scrape(t, wired(t))
+	for _, want := range []string{
+		`workqueue_depth{name="taskrun"} 1`,
+		`workqueue_adds_total{name="taskrun"} 1`,
+		`informer_store_objects{resource="pods",tier="plain"} 1`,
+		`informer_store_resource_version{resource="pods"} 7`,
+		`informer_processing_latency_seconds_count{resource="pods"} 1`,
+		`controller_runtime_active_workers{controller="taskrun"} 0`,
+		`controller_runtime_reconcile_total{controller="taskrun",result="success"} 1`,
+		`reconcile_trigger_total{cause="pods update",controller="taskrun"} 3`,
+		`tekton_pipelines_controller_taskrun_total{status="success"} 1`,
+		`leader_election_master_status{name="millrace-controller"} 1`,
+		`rest_client_requests_total{code="200",host="server",method="GET"} 1`,
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+}
+
+func TestPrometheusOwnLinterHasNothingToSay(t *testing.T) {
+	problems, err := testutil.GatherAndLint(wired(t).registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestAResourceVersionKeepsWhatAFloatHolds(t *testing.T) {
+	for version, want := range map[string]float64{"": -1, "7": 7, "123456789012345678": 456789012345678, "x": -1} {
+		got, ok := digits(version)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("digits(%q) = %v, want %v", version, got, want)
+		}
+	}
+}

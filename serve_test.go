@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace/fifo"
+	"millrace/indexer"
+)
+
+func TestReadyzNamesWhatIsMissingUntilTheFirstLists(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	pods, tasks := indexer.New("pods"), indexer.New("tasks")
+	ready := readiness(ctx, pods, tasks)
+	sync := func(x *indexer.Indexer) {
+		f := fifo.New(x, fifo.Config{})
+		f.Begin()
+		f.Commit("1")
+		f.Close()
+		if err := x.Run(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sync(tasks)
+	if err := ready(); err == nil || !strings.Contains(err.Error(), "pods") || strings.Contains(err.Error(), "tasks") {
+		t.Errorf("with pods missing: %v", err)
+	}
+	sync(pods)
+	if err := ready(); err != nil {
+		t.Errorf("with all there: %v", err)
+	}
+	stop()
+	if err := ready(); err == nil {
+		t.Error("ready though stopping")
+	}
+}
+
+func TestServeAnswersUntilItsContextEnds(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") }) //nolint:errcheck // a test's
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, listener, metrics, func() error { return errors.New("waiting for pods") })
+	}()
+	for path, want := range map[string]string{
+		"/healthz": "200 ok\n", "/readyz": "503 waiting for pods\n", "/metrics": "200 up 1\n", "/": "404 404 page not found\n",
+	} {
+		if got := get(t, "http://"+listener.Addr().String()+path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("serve returned %v", err)
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.Status[:4] + string(body)
+}
