@@ -102,7 +102,7 @@ func TestTheLeaseIsGivenBackAfterTheLastWorkerHasReturned(t *testing.T) {
 		work := func(ctx context.Context) error {
 			l.note("work begins")
 			<-ctx.Done()
-			time.Sleep(20 * time.Second) // a worker finishes what it has in hand
+			time.Sleep(20500 * time.Millisecond) // a worker finishes what it has in hand, between two renewals
 			l.note("work ends")
 			return nil
 		}

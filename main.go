@@ -168,10 +168,23 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 		working, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
+		work := unlessStopped(ctx, taskRunPool.Run)
 		if !cfg.leaderElect {
-			return taskRunPool.Run(working)
+			return work(working)
 		}
-		return lead(working, cfg, api.lock, registry.Leader(leaseName), taskRunPool.Run, lose)
+		return lead(working, cfg, api.lock, registry.Leader(leaseName), work, lose)
 	})
 	return parts.Wait()
+}
+
+// unlessStopped is work, but to be told to stop while still waiting for the
+// first lists is no failure.
+func unlessStopped(told context.Context, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := work(ctx)
+		if told.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
 }

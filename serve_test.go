@@ -84,3 +84,16 @@ func get(t *testing.T, url string) string {
 	}
 	return response.Status[:4] + string(body)
 }
+
+func TestToBeToldToStopBeforeTheFirstListIsNoFailure(t *testing.T) {
+	told, stop := context.WithCancel(t.Context())
+	inVain := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	stop()
+	if err := unlessStopped(told, inVain)(told); err != nil {
+		t.Error(err)
+	}
+	interrupted := errors.New("reconciles in hand were interrupted")
+	if err := unlessStopped(told, func(context.Context) error { return interrupted })(told); !errors.Is(err, interrupted) {
+		t.Errorf("a drain that was not enough became %v", err)
+	}
+}
