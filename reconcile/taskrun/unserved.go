@@ -3,6 +3,7 @@ package taskrun
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"millrace/crds"
 )
@@ -89,7 +90,7 @@ func source(run *crds.TaskRun) (ref string, refused *refusal) {
 		return "", invalid("spec.taskRef.resolver: %s is not served by this version of the controller: apply the Task to the cluster, and refer to it by name", task.Resolver)
 	case len(task.Params) > 0:
 		return "", invalid("spec.taskRef.params belong to a resolver, and none is named; parameters of the task go into spec.params")
-	case task.Kind != "" && task.Kind != crds.KindTask:
+	case task.Kind != "" && !strings.EqualFold(task.Kind, crds.KindTask): // Tekton's examples have "task" too
 		return "", unresolved("spec.taskRef.kind: %s is not served: a TaskRun executes a Task", task.Kind)
 	case task.Name == "":
 		return "", unresolved("taskRun %s not providing TaskRef or TaskSpec: spec.taskRef has no name", run.Name)

@@ -42,6 +42,17 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 	}
 }
 
+// Tekton looks for "ClusterTask" and takes anything else for a Task: "task" is in
+// its own examples. We take the word in any case, and no other.
+func TestKindOfTaskInAnyCase(t *testing.T) {
+	for _, kind := range []string{"", "Task", "task", "TASK"} {
+		ref, refused := source(parseRun(t, "taskRef: {name: x, kind: "+kind+"}"))
+		if ref != "x" || refused != nil {
+			t.Errorf("kind %q: %q, %v", kind, ref, refused)
+		}
+	}
+}
+
 // What is wrong ends with words about what is wrong.
 func TestInvalidIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
