@@ -71,9 +71,9 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	pod := types.NamespacedName{Namespace: key.Namespace, Name: podName(o.Run)}
 	switch a := action.(type) {
 	case PatchMetadata:
-		return false, r.patchMetadata(ctx, key, o, a)
+		return o.judged(r.patchMetadata(ctx, key, o, a))
 	case PatchStatus:
-		return false, r.patchStatus(ctx, key, o, a)
+		return o.judged(r.patchStatus(ctx, key, o, a))
 	case CreatePod:
 		return r.createPod(ctx, key, o, a.Pod)
 	case DeletePod:
@@ -90,6 +90,16 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	default:
 		panic(fmt.Sprintf("action %T", action))
 	}
+}
+
+// judged takes an answer that no other try would change into the observation:
+// what it means for the run is for the plan to say. A second one is an error.
+func (o *observation) judged(err error) (again bool, _ error) {
+	if err == nil || o.Unstorable != nil || !unstorable(err) {
+		return false, err
+	}
+	o.Unstorable = err
+	return true, nil
 }
 
 func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName, o *observation, change PatchMetadata) error {

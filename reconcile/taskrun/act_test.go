@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +128,14 @@ spec:
   taskSpec:
     steps:
     - {name: a, image: busybox, script: exit 0}
+`
+
+const oneStepThat = `
+metadata: {name: run}
+spec:
+  taskSpec:
+    steps:
+    - {name: a, image: busybox, script: %q}
 `
 
 // A scenario is what users and the kubelet do; settle is called between.
@@ -280,6 +289,30 @@ func TestUnknownStatusFieldsSurvive(t *testing.T) {
 		check(json.Unmarshal(c.server.raw, &got))
 		if got.Status["fromTheFuture"] == nil || got.Status["completionTime"] == nil {
 			t.Errorf("status is %v", got.Status)
+		}
+	})
+}
+
+// A task may be small enough for its run and too large to be there twice, in the
+// spec and in the status. Such a run ends with a word about it; where not even that
+// fits, nothing is tried again and again.
+func TestRunTooLargeForItsStatusFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, fmt.Sprintf(oneStepThat, strings.Repeat("x", 4000)))
+		c.server.room = len(c.server.raw) + 2000
+		c.settle(nil)
+		condition := c.server.run.Succeeded()
+		if condition.Reason != string(crds.TaskRunReasonFailedValidation) || !strings.Contains(condition.Message, "request is too large") {
+			t.Errorf("Succeeded is %+v", condition)
+		}
+		if c.server.uids != 0 || len(c.server.calls) != 2 {
+			t.Errorf("%d pods, calls %v", c.server.uids, c.server.calls)
+		}
+
+		c = newCluster(t, oneStep)
+		c.server.room = len(c.server.raw)
+		if _, err := c.rec.Reconcile(context.Background(), c.key()); !reconcile.IsTerminal(err) || c.gate.doubt {
+			t.Errorf("%v, in doubt %v", err, c.gate.doubt)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package taskrun
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -18,11 +19,23 @@ func unlessGone(err error) error {
 // inDoubt tells errors after which nobody knows whether the write was done: no
 // answer came, or an answer from something that stands between.
 func inDoubt(err error) bool {
+	if unstorable(err) {
+		return false
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return true
 	}
 	return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
+// unstorable tells answers by which the server will never take what it was sent:
+// against the schema, or too large. What is too large for etcd, or for the way to
+// it, comes as an internal error in their words, and is none that passes.
+func unstorable(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		strings.Contains(err.Error(), "etcdserver: request is too large") ||
+		strings.Contains(err.Error(), "trying to send message larger than max")
 }
 
 // isAnswer tells errors by which the server has judged the request, so that

@@ -37,6 +37,9 @@ type observation struct {
 	Images map[string]imageAnswer
 	// Refused is the server's answer to the creation of the pod, in this reconcile.
 	Refused error
+	// Unstorable is the server's answer to a write of the run, in this reconcile,
+	// that it will never take.
+	Unstorable error
 	// Mode is how the entrypoint gets into a new pod, never ModeAuto.
 	Mode Mode
 	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
@@ -140,6 +143,8 @@ func plan(o observation, now time.Time, c Config) Plan {
 		return d.tidy()
 	case o.Unreadable != nil:
 		return d.refuse(invalid("the TaskRun cannot be read, correct it and create it again: %v", o.Unreadable))
+	case o.Unstorable != nil:
+		return d.refuse(invalid("the run cannot be stored with what it is going to run in its status, make its task smaller: %v", o.Unstorable))
 	case run.IsCancelled():
 		message := fmt.Sprintf("TaskRun %q was cancelled. %s", run.Name, run.Spec.StatusMessage)
 		return d.end(crds.TaskRunReasonCancelled, strings.TrimSpace(message))

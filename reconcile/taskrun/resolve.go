@@ -62,6 +62,9 @@ func checkRun(run *crds.TaskRun) *refusal {
 	if n := len(run.Name); n > maxNameLength {
 		return invalid("metadata.name has %d characters and can have %d: it becomes a label of the pod", n, maxNameLength)
 	}
+	if n := len(taskName(run)); n > maxNameLength {
+		return invalid("the name of the task has %d characters and can have %d: it becomes a label of the run and of its pod", n, maxNameLength)
+	}
 	if t := run.Spec.Timeout; t != nil && t.Duration < 0 {
 		return invalid("spec.timeout %s is negative", t.Duration)
 	}

@@ -40,6 +40,7 @@ type server struct {
 	faults  map[int]fault // by the number of the call, from 0
 	onFault func()        // called before the faulted call is acted on
 	refuse  error         // the answer to the creation of pods, if set
+	room    int           // bytes that a run may have, if set
 }
 
 type call struct {
@@ -179,7 +180,9 @@ func (s *server) patch(verb string, patch []byte) (string, error) {
 	if version != strconv.Itoa(s.version) {
 		return "", apierrors.NewConflict(schema.GroupResource{}, "x", errors.New("the object has been modified"))
 	}
-	if changed := must(merge(s.raw, patch)); string(changed) != string(must(merge(s.raw, []byte("{}")))) {
+	if changed := must(merge(s.raw, patch)); s.room > 0 && len(changed) > s.room {
+		return "", apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
+	} else if string(changed) != string(must(merge(s.raw, []byte("{}")))) {
 		s.put(changed)
 	}
 	return strconv.Itoa(s.version), err

@@ -42,8 +42,18 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 	}
 }
 
-// Tekton looks for "ClusterTask" and takes anything else for a Task: "task" is in
-// its own examples. We take the word in any case, and no other.
+// The name of the Task becomes a label, and the server would refuse a longer one.
+func TestLongTaskNameIsRefused(t *testing.T) {
+	for length, fine := range map[int]bool{63: true, 64: false} {
+		run := parseRun(t, "taskRef: {name: "+strings.Repeat("x", length)+"}")
+		task := &crds.Task{Spec: crds.TaskSpec{Steps: []crds.Step{{Image: "x", Script: "x"}}}}
+		if _, refused := resolve(run, task); (refused == nil) != fine {
+			t.Errorf("%d characters: %v", length, refused)
+		}
+	}
+}
+
+// "kind: task" is in examples of Tekton's own.
 func TestKindOfTaskInAnyCase(t *testing.T) {
 	for _, kind := range []string{"", "Task", "task", "TASK"} {
 		ref, refused := source(parseRun(t, "taskRef: {name: x, kind: "+kind+"}"))
