@@ -4,14 +4,16 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
-BUILD   := .build
-GO      ?= go
+BUILD := .build
+GO    ?= go
 # Examples of Tekton's, where they are at hand; see `make acceptance`.
-DIR     ?= examples
-LIST    ?=
-LINT    := $(CURDIR)/$(BUILD)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+DIR  ?= examples
+LIST ?=
+# How long each fuzz target is tried.
+FUZZTIME ?= 30s
 # The tag, how far from it, and the commit: v0.1.0-0-gabcdef1
 VERSION ?= $(shell git describe --tags --always --long --abbrev=7 --dirty 2>/dev/null || echo unknown)
+LINT    := $(CURDIR)/$(BUILD)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 export CGO_ENABLED ?= 0
 
 ##@ The two to begin with
@@ -23,6 +25,11 @@ demo: ## bring up a cluster, install Millrace, run an example, show what happene
 .PHONY: test
 test: ## everything that gates a change: lint, unit tests under -race, end-to-end on a real cluster
 	@internal/e2e/gate.sh
+
+.PHONY: verify
+verify: test ## everything there is, however long: test, every fuzz target, the cluster's own test
+	$(MAKE) fuzz
+	$(MAKE) -C devcluster selftest
 
 ##@ Parts of it
 
@@ -60,6 +67,14 @@ crds: ## write the CRDs' YAML anew from the Go types
 image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=linux/arm64) as an OCI layout
 	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION) $(if $(PLATFORM),-platform $(PLATFORM))
 
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (30s) each
+	@for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; \
+		done; \
+	done
+
 ##@ A cluster on this machine
 
 .PHONY: cluster-up
@@ -76,9 +91,13 @@ cluster-down: ## stop it and remove what it kept
 acceptance: ## apply each file of DIR (or those that LIST names), wait, say pass or fail
 	@$(GO) run ./internal/acceptance -dir "$(DIR)" $(if $(LIST),-list "$(LIST)")
 
+.PHONY: e2e
+e2e: ## the end-to-end tests alone, on a devcluster that has Millrace (AUDIT_LOG: its audit log)
+	$(GO) test -count=1 -tags e2e -v ./internal/e2e
+
 .PHONY: bench-e2e
 bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
-	@$(GO) run ./internal/bench
+	@$(GO) run ./internal/bench $(if $(AUDIT_LOG),-audit "$(AUDIT_LOG)")
 
 .PHONY: clean
 clean: ## remove what make built here
