@@ -34,20 +34,25 @@ inputs() (
 # compile MODULE OUTPUT LINKER-FLAGS PACKAGE... runs go build, and tells every
 # 20 s how it goes. Packages that the machine has compiled before are not counted.
 compile() {
-  local log=$build/${1/#./tools}.log output=$2 flags=$3 next=$((SECONDS + 20)) pid all
+  local log=$build/${1/#./tools}.log output=$2 flags=$3 next=$((SECONDS + 20)) pid all='' compiled
   cd "$here/$1"
   shift 3
-  all=$(go list -deps "$@" 2>/dev/null | wc -l)
   go build -v -buildvcs=false -trimpath -ldflags "$flags" -o "$output" "$@" >"$log" 2>&1 &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     if [ "$SECONDS" -ge "$next" ]; then
-      say "  $(grep -vc 'downloading' "$log") of $all packages compiled"
+      # first all modules are fetched, then all packages are compiled
+      if compiled=$(grep -vc 'downloading' "$log"); then
+        all=${all:-$(go list -deps "$@" | wc -l)}
+        say "  $compiled of $all packages compiled"
+      else
+        say "  $(wc -l <"$log") modules fetched"
+      fi
       next=$((SECONDS + 20))
     fi
   done
-  wait "$pid" || { tail -20 "$log" >&2 && die "building failed; the whole output is in $log"; }
+  wait "$pid" || { sed '/downloading/d' "$log" | tail -n 5 >&2; die "building failed; the whole output is in $log"; }
 }
 
 # up_to_date WHAT HASH PROGRAM

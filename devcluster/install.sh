@@ -1,7 +1,7 @@
 #!/bin/bash
 # install.sh [PACKAGE...] installs what a cluster needs from Debian, and the
 # packages named, as far as they are not there yet. Quiet when nothing is
-# missing; the output of apt is shown only when it fails.
+# missing; the errors of apt are shown when it fails.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
@@ -26,7 +26,11 @@ command -v apt-get >/dev/null || die "please install: ${missing[*]}"
 say "installing ${missing[*]}"
 mkdir -p "$build"
 export DEBIAN_FRONTEND=noninteractive
-quietly() { "$@" >"$build/apt.log" 2>&1 || { cat "$build/apt.log" >&2 && die "$* failed"; }; }
+quietly() {
+  ! "$@" >"$build/apt.log" 2>&1 || return 0
+  sed -n '/^E:/p' "$build/apt.log" | tail -n 3 >&2
+  die "$1 could not install them; is there a network? All that it said is in $build/apt.log"
+}
 quietly apt-get -q update
 quietly apt-get -q install -y --no-install-recommends "${missing[@]}"
 say "installed"

@@ -39,7 +39,7 @@ die() {
 [[ $NAME =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "NAME must be of lower-case letters, digits and dashes"
 
 need_root() {
-  [ "$(id -u)" = 0 ] || die "a node needs root: namespaces, mounts and cgroups are made"
+  [ "$(id -u)" = 0 ] || die "please run this as root: a node is made of namespaces, mounts and cgroups"
 }
 
 # wait_for SECONDS WHAT COMMAND... tries the command ten times a second.
