@@ -10,20 +10,32 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 theirs=${KUBECONFIG:-}
 namespace=millrace-demo
 settings=()
+undo=() # what takes away what was made here, the last first
+
+# made FUNCTION: what it takes away is about to be made.
+made() {
+  [[ " ${undo[*]} " == *" end_cluster "* ]] || undo=("$1" "${undo[@]}") # with the cluster goes all that is in it
+}
+end_cluster() { devcluster/down.sh; }
+remove_namespace() { kubectl delete namespace "$namespace" --ignore-not-found --timeout=60s >/dev/null; }
+remove_example() {
+  kubectl -n "$namespace" delete task/hello --ignore-not-found >/dev/null
+  [ -z "${run:-}" ] || kubectl -n "$namespace" delete "$run" --ignore-not-found --timeout=60s >/dev/null
+}
 
 on_their_cluster() {
   [ -n "${IMAGE:-}" ] || die "KUBECONFIG is set: IMAGE= must name an image of Millrace that this cluster can pull.
 To push ours:  make image && go -C internal/image run . push $PWD/.build/image REGISTRY/millrace:TAG
 Then:          make demo IMAGE=REGISTRY/millrace:TAG"
-  command -v kubectl >/dev/null || die "kubectl is not on the PATH"
-  kubectl version -o json >/dev/null || die "the cluster of KUBECONFIG=$theirs does not answer"
+  command -v kubectl >/dev/null ||
+    die "kubectl is not on the PATH (make -C devcluster build makes one: devcluster/.build/bin/kubectl)"
+  kubectl version --request-timeout=10s >/dev/null || die "the cluster of KUBECONFIG=$theirs does not answer"
   image=$IMAGE
 }
 
 on_our_cluster() {
   title "A Kubernetes cluster on this machine"
-  found_running=no
-  ! devcluster/status.sh >/dev/null || found_running=yes # exit 2, partly running, is mended and taken down
+  devcluster/status.sh >/dev/null || made end_cluster # one that runs only partly too
   devcluster/up.sh
   eval "$(devcluster/env.sh)"
   title "The image: controller and entrypoint, from scratch"
@@ -33,28 +45,55 @@ on_our_cluster() {
 }
 
 clean_up() {
-  local status=$?
+  local status=$? each
   trap - EXIT
+  trap '' INT TERM HUP # impatience would leave half of it behind
+  [ "$status" = 0 ] || title "${red}The demo failed (exit $status): see above.${plain}"
+  if [ ${#undo[@]} = 0 ]; then exit "$status"; fi
   if [ "${KEEP:-}" = 1 ]; then
     title "Left running (KEEP=1)"
-    [ -n "$theirs" ] || echo "eval \"\$(devcluster/env.sh)\"   # then kubectl; make cluster-down ends it"
+    [ -n "$theirs" ] || echo "eval \"\$(${NAME:+NAME=$NAME }devcluster/env.sh)\"   # then kubectl; ${NAME:+NAME=$NAME }make cluster-down ends it"
     exit "$status"
   fi
   title "Cleaning up"
-  if [ -n "$theirs" ] || [ "${found_running:-no}" = yes ]; then
-    kubectl delete namespace "$namespace" --ignore-not-found --timeout=60s >/dev/null || true
-    [ "${installed_before:-yes}" = yes ] || uninstall_millrace || true
-    say "removed what the demo made"
-  else
-    devcluster/down.sh
-  fi
+  for each in "${undo[@]}"; do "$each" || say "not all of it could be removed (${each//_/ })"; done
+  say "done"
   exit "$status"
+}
+
+installed() { kubectl -n tekton-pipelines get deployment millrace-controller >/dev/null 2>&1; }
+
+# nothing_in_the_way: to install over Tekton would be to take its Tasks and runs
+# along when cleaning up.
+nothing_in_the_way() {
+  local there
+  there=$(kubectl get --ignore-not-found -o name namespace/tekton-pipelines crd/tasks.tekton.dev crd/taskruns.tekton.dev)
+  [ -z "$there" ] || die "this cluster has no Millrace, but it has
+$there
+which the demo would install over, and remove in the end. It stops here. If they are nobody's, remove them, with all
+Tasks and TaskRuns:  kubectl delete -k manifests/overlays/single --ignore-not-found"
+}
+
+install() {
+  title "Installing CRDs and the controller from manifests/"
+  if [ -n "$theirs" ] && installed; then
+    say "found installed, and used as it is"
+    return
+  fi
+  installed || { nothing_in_the_way && made uninstall_millrace; }
+  install_millrace "$image" "${settings[@]}"
+  say "the controller is ready"
 }
 
 run_example() {
   title "An example: examples/hello.yaml"
-  kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
-  kubectl -n "$namespace" delete task hello --ignore-not-found >/dev/null
+  if kubectl get namespace "$namespace" >/dev/null 2>&1; then
+    made remove_example
+    kubectl -n "$namespace" delete task/hello --ignore-not-found >/dev/null
+  else
+    made remove_namespace
+    kubectl create namespace "$namespace" >/dev/null
+  fi
   run=$(kubectl -n "$namespace" create -f examples/hello.yaml -o name | grep '^taskrun')
   say "created $run"
   local state='' now
@@ -87,10 +126,6 @@ show() {
 
 trap clean_up EXIT
 if [ -n "$theirs" ]; then on_their_cluster; else on_our_cluster; fi
-title "Installing CRDs and the controller from manifests/"
-installed_before=no
-! kubectl -n tekton-pipelines get deployment millrace-controller >/dev/null 2>&1 || installed_before=yes
-install_millrace "$image" "${settings[@]}"
-say "the controller is ready"
+install
 run_example
 show

@@ -9,10 +9,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 unset KUBECONFIG # never somebody's own cluster
 export NAME=test PORT=${PORT:-16443} AUDIT=1
 
-report=()
+# Said now, and not after minutes of linting.
+[ "$(id -u)" = 0 ] || die "make test starts a cluster, and that needs root (make lint and make unit do not)"
+command -v go >/dev/null || die "go is not on the PATH"
+
+report=() name=packages
 # step NAME COMMAND…: runs it, and keeps how long it took for the end.
 step() {
-  local name=$1 from=$SECONDS
+  local from=$SECONDS
+  name=$1
   shift
   title "$name"
   "$@"
@@ -23,16 +28,17 @@ started=no
 clean_up() {
   local status=$?
   trap - EXIT
+  trap '' INT TERM HUP # impatience would leave half of it behind
   if [ "$started" = yes ] && [ "${KEEP:-}" != 1 ]; then devcluster/down.sh; fi
   title "Took"
   printf '%s\n' "${report[@]:-nothing}"
-  if [ $status -eq 0 ]; then title "All of it passed."; else title "${red}Failed (exit $status): see above.${plain}"; fi
+  if [ $status -eq 0 ]; then title "All of it passed."; else title "${red}Failed (exit $status), at: $name. See above.${plain}"; fi
   exit $status
 }
 trap clean_up EXIT
 
 cluster() {
-  ! devcluster/status.sh >/dev/null || devcluster/down.sh # left by a run that was killed
+  KEEP='' devcluster/down.sh # what an earlier run left, wanted or not
   started=yes
   devcluster/up.sh
   eval "$(devcluster/env.sh)"
@@ -51,7 +57,6 @@ examples() {
   [ -z "${ACCEPTANCE_DIR:-}" ] || .build/bin/acceptance -dir "$ACCEPTANCE_DIR" ${ACCEPTANCE_LIST:+-list "$ACCEPTANCE_LIST"}
 }
 
-title "packages of Debian's that are missing"
 devcluster/install.sh gcc libc6-dev ca-certificates # the race detector links with gcc
 step "lint" make lint
 step "unit tests, -race" make unit

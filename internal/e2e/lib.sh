@@ -1,5 +1,10 @@
 # Functions that demo.sh and gate.sh share. Source it from the project's root.
 
+# A signal ends the script through its trap on EXIT, and with a status that says so.
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
 t0=$SECONDS
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'; else bold='' dim='' red='' plain=''; fi
 
