@@ -35,12 +35,27 @@ func mergeTemplate(spec *crds.TaskSpec, w workspaces) ([]mergedStep, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.Env = withWhole(c.Env, step.Env)
 		if step.Script != "" {
 			c.Command = nil // the template's; that of a step excludes its script
 		}
 		merged = append(merged, mergedStep{Step: step, container: c})
 	}
 	return merged, nil
+}
+
+// withWhole puts the step's variables into the merged list as they stand. A merge
+// goes into their fields, and a value of the step's beside a valueFrom of the
+// template's, or two kinds of source, is a variable that no server accepts.
+func withWhole(merged, step []corev1.EnvVar) []corev1.EnvVar {
+	for _, own := range step {
+		for i := range merged {
+			if merged[i].Name == own.Name {
+				merged[i] = own
+			}
+		}
+	}
+	return merged
 }
 
 func mergeContainers(under, over corev1.Container) (corev1.Container, error) {

@@ -64,7 +64,7 @@ func (b blueprint) sketch() (sketch, *refusal) {
 	var s sketch
 	var err error
 	v := runVariables(b.run, b.spec)
-	if s.workspaces, err = newWorkspaces(b.run, b.spec, v); err != nil {
+	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v); err != nil {
 		return s, invalid("%v", err)
 	}
 	if s.template, err = b.podTemplate(v); err != nil {

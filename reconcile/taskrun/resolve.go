@@ -110,7 +110,7 @@ func replace(spec *crds.TaskSpec, v variables, w workspaces) (*crds.TaskSpec, *r
 	out.Steps = slices.Clone(spec.Steps)
 	var err error
 	for i, step := range spec.Steps {
-		if out.Steps[i], err = apply(v.with(ownPaths(step.Workspaces)), step); err != nil {
+		if out.Steps[i], err = apply(v.with(v.ownPaths(step.Workspaces)), step); err != nil {
 			return nil, invalid("step %q %v", stepName(step, i), err)
 		}
 	}

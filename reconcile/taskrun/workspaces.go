@@ -22,21 +22,28 @@ type workspaces struct {
 // newWorkspaces replaces the variables of both sides. An embedded task need not
 // declare what the run binds (Tekton's propagated workspaces).
 func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables) (workspaces, error) {
-	w := workspaces{run: run.UID, declared: slices.Clone(spec.Workspaces)}
-	for i := range w.declared {
-		w.declared[i].MountPath = v.text(w.declared[i].MountPath)
+	declared := slices.Clone(spec.Workspaces)
+	for i := range declared {
+		declared[i].MountPath = v.text(declared[i].MountPath)
 	}
-	var err error
-	if w.bindings, err = apply(v, run.Spec.Workspaces); err != nil {
-		return w, fmt.Errorf("workspaces of the run: %w", err)
-	}
-	if run.Spec.TaskSpec == nil {
-		return w, nil
+	w, err := bind(run, declared, v)
+	if err != nil || run.Spec.TaskSpec == nil {
+		return w, err
 	}
 	for _, b := range w.bindings {
 		if _, ok := w.declaration(b.Name); !ok {
 			w.declared = append(w.declared, crds.WorkspaceDeclaration{Name: b.Name})
 		}
+	}
+	return w, nil
+}
+
+// bind takes declarations whose variables have been replaced.
+func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables) (workspaces, error) {
+	w := workspaces{run: run.UID, declared: declared}
+	var err error
+	if w.bindings, err = apply(v, run.Spec.Workspaces); err != nil {
+		return w, fmt.Errorf("workspaces of the run: %w", err)
 	}
 	return w, nil
 }
@@ -95,7 +102,8 @@ func sources(b crds.WorkspaceBinding) []string {
 }
 
 // volumes gives each bound workspace its volume. A claim that is bound twice is
-// one volume: a pod cannot attach it twice.
+// one volume, since a pod cannot attach it twice; it is read-only if all of its
+// bindings are, and the mount is where one of them alone is.
 func (w workspaces) volumes() map[string]corev1.Volume {
 	volumes := make(map[string]corev1.Volume, len(w.bindings))
 	claims := map[string]corev1.Volume{}
@@ -112,11 +120,22 @@ func (w workspaces) volumes() map[string]corev1.Volume {
 			if first, ok := claims[claim.ClaimName]; ok {
 				volume = first
 			}
+			volume.PersistentVolumeClaim = w.claim(claim.ClaimName)
 			claims[claim.ClaimName] = volume
 		}
 		volumes[b.Name] = volume
 	}
 	return volumes
+}
+
+func (w workspaces) claim(name string) *corev1.PersistentVolumeClaimVolumeSource {
+	claim := corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: true}
+	for _, b := range w.bindings {
+		if b.PersistentVolumeClaim != nil && b.PersistentVolumeClaim.ClaimName == name {
+			claim.ReadOnly = claim.ReadOnly && b.PersistentVolumeClaim.ReadOnly
+		}
+	}
+	return &claim
 }
 
 // podVolumes are the volumes of the bindings, each once, in their order.
@@ -151,7 +170,7 @@ func (w workspaces) mounts(steps []crds.Step, step crds.Step) []corev1.VolumeMou
 			Name:      volumes[b.Name].Name,
 			MountPath: path,
 			SubPath:   b.SubPath,
-			ReadOnly:  d.ReadOnly,
+			ReadOnly:  d.ReadOnly || b.PersistentVolumeClaim != nil && b.PersistentVolumeClaim.ReadOnly,
 		})
 	}
 	return mounts
@@ -199,11 +218,11 @@ func (v variables) setWorkspaces(w workspaces) {
 }
 
 // ownPaths are the paths of workspaces that a step mounts elsewhere than declared.
-func ownPaths(usages []crds.WorkspaceUsage) map[string]string {
+func (v variables) ownPaths(usages []crds.WorkspaceUsage) map[string]string {
 	paths := map[string]string{}
 	for _, usage := range usages {
 		if usage.MountPath != "" {
-			paths["workspaces."+usage.Name+".path"] = usage.MountPath
+			paths["workspaces."+usage.Name+".path"] = v.text(usage.MountPath)
 		}
 	}
 	return paths
