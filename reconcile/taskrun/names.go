@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +69,7 @@ func containerName(step crds.Step, i int) string {
 	}
 	name := stepPrefix + step.Name
 	if len(name) > maxNameLength {
-		name = name[:maxNameLength]
+		name = strings.TrimRight(name[:maxNameLength], "-")
 	}
 	return name
 }

@@ -3,6 +3,8 @@ package taskrun
 import (
 	"strings"
 	"testing"
+
+	"millrace/crds"
 )
 
 // The middle of a shortened name is the MD5 sum of the parent, here of sixty letters.
@@ -22,5 +24,19 @@ func TestLongParentsDiffer(t *testing.T) {
 	a, b := strings.Repeat("a", 70)+"1", strings.Repeat("a", 70)+"2"
 	if childName(a, "-pod") == childName(b, "-pod") {
 		t.Error("two runs have one pod name")
+	}
+}
+
+// A container's name is cut to a label's length, and stays a label.
+func TestContainerNameIsALabel(t *testing.T) {
+	for step, want := range map[string]string{
+		"":                                "step-unnamed-3",
+		"a":                               "step-a",
+		strings.Repeat("a", 63):           "step-" + strings.Repeat("a", 58),
+		strings.Repeat("a", 56) + "--bcd": "step-" + strings.Repeat("a", 56),
+	} {
+		if got := containerName(crds.Step{Name: step}, 3); got != want {
+			t.Errorf("%q: %s, want %s", step, got, want)
+		}
 	}
 }

@@ -119,6 +119,7 @@ taskSpec:
 `,
 		"of the step": params + `
 taskSpec:
+  workspaces: [{name: w}]
   steps: [{image: x, command: [$(workspaces.w.path)], workspaces: [{name: w, mountPath: $(params.p)}]}]
 `,
 	} {

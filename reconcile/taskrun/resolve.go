@@ -2,7 +2,6 @@ package taskrun
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -139,54 +138,4 @@ func (f *faults) refusal() *refusal {
 
 func stepName(step crds.Step, i int) string {
 	return containerName(step, i)[len(stepPrefix):]
-}
-
-// resultName keeps a result from being a path, or two names.
-var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-
-// checkSteps finds what the API server would not find in the pod, or would
-// report in words that speak of containers that the user has never seen.
-func checkSteps(spec *crds.TaskSpec) *refusal {
-	if len(spec.Steps) == 0 {
-		return invalid("the task has no steps")
-	}
-	for _, result := range spec.Results {
-		if !resultName.MatchString(result.Name) {
-			return invalid("result %q: its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends", result.Name)
-		}
-	}
-	for i, step := range spec.Steps {
-		if refused := checkStep(spec, step, stepName(step, i)); refused != nil {
-			return refused
-		}
-	}
-	return nil
-}
-
-func checkStep(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
-	switch {
-	case step.Image == "" && (spec.StepTemplate == nil || spec.StepTemplate.Image == ""):
-		return invalid("step %q has no image", name)
-	case step.Script != "" && len(step.Command) > 0:
-		return invalid("step %q has both a script and a command, and can have one of them", name)
-	case step.OnError != "" && step.OnError != crds.OnErrorContinue && step.OnError != crds.OnErrorStopAndFail:
-		return invalid("step %q: onError is %q, and can be %q or %q", name, step.OnError, crds.OnErrorContinue, crds.OnErrorStopAndFail)
-	case step.Timeout != nil && step.Timeout.Duration < 0:
-		return invalid("step %q: timeout %s is negative", name, step.Timeout.Duration)
-	default:
-		return checkRequests(spec, step, name)
-	}
-}
-
-func checkRequests(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
-	for resource, request := range step.ComputeResources.Requests {
-		limit, ok := step.ComputeResources.Limits[resource]
-		if !ok && spec.StepTemplate != nil {
-			limit, ok = spec.StepTemplate.ComputeResources.Limits[resource]
-		}
-		if ok && limit.Cmp(request) < 0 {
-			return invalid("step %q: Invalid request resource value: %v must be less or equal to limit %v", name, request.String(), limit.String())
-		}
-	}
-	return nil
 }

@@ -1,0 +1,118 @@
+package taskrun
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"millrace/crds"
+)
+
+// resultName keeps a result from being a path, or two names.
+var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+
+// checkSteps finds what the API server would not find in the pod, or would
+// report in words that speak of containers that the user has never seen.
+func checkSteps(spec *crds.TaskSpec) *refusal {
+	if len(spec.Steps) == 0 {
+		return invalid("the task has no steps")
+	}
+	for _, result := range spec.Results {
+		if !resultName.MatchString(result.Name) {
+			return invalid("result %q: its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends", result.Name)
+		}
+	}
+	names := map[string]bool{}
+	for i, step := range spec.Steps {
+		if refused := checkName(step, i, names); refused != nil {
+			return refused
+		}
+		if refused := checkStep(spec, step, stepName(step, i)); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+// checkName adds the name of the step's container to those that are taken. Two
+// names that differ beyond what a container's name can have are one, too: the
+// files of such steps would be the same.
+func checkName(step crds.Step, i int, taken map[string]bool) *refusal {
+	name := containerName(step, i)
+	switch {
+	case len(validation.IsDNS1123Label(name)) > 0:
+		return invalid("step %q: its name becomes the name of a container, and can have small letters, digits and -, with a letter or digit at both ends", step.Name)
+	case taken[name] && len(stepPrefix+step.Name) > maxNameLength:
+		return invalid("step %q: another step's name begins with the same %d characters, and no more of it goes into the name of a container", step.Name, len(name)-len(stepPrefix))
+	case taken[name]:
+		return invalid("step %q: there is more than one step of that name", stepName(step, i))
+	}
+	taken[name] = true
+	return nil
+}
+
+func checkStep(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	switch {
+	case step.Image == "" && (spec.StepTemplate == nil || spec.StepTemplate.Image == ""):
+		return invalid("step %q has no image", name)
+	case step.Script != "" && len(step.Command) > 0:
+		return invalid("step %q has both a script and a command, and can have one of them", name)
+	case step.OnError != "" && step.OnError != crds.OnErrorContinue && step.OnError != crds.OnErrorStopAndFail:
+		return invalid("step %q: onError is %q, and can be %q or %q", name, step.OnError, crds.OnErrorContinue, crds.OnErrorStopAndFail)
+	case step.Timeout != nil && step.Timeout.Duration < 0:
+		return invalid("step %q: timeout %s is negative", name, step.Timeout.Duration)
+	}
+	for _, check := range []func(*crds.TaskSpec, crds.Step, string) *refusal{checkRequests, checkMounts, checkUsages} {
+		if refused := check(spec, step, name); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+func checkRequests(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	for resource, request := range step.ComputeResources.Requests {
+		limit, ok := step.ComputeResources.Limits[resource]
+		if !ok && spec.StepTemplate != nil {
+			limit, ok = spec.StepTemplate.ComputeResources.Limits[resource]
+		}
+		if ok && limit.Cmp(request) < 0 {
+			return invalid("step %q: Invalid request resource value: %v must be less or equal to limit %v", name, request.String(), limit.String())
+		}
+	}
+	return nil
+}
+
+// checkMounts keeps what is under /tekton to this controller: a volume over one of
+// its directories would have the step wait for ever, or tell nothing. The path is
+// cleaned first, since /x/../tekton is there too (TOB-TKN-4 of Tekton's audit).
+func checkMounts(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	var template []corev1.VolumeMount
+	if spec.StepTemplate != nil {
+		template = spec.StepTemplate.VolumeMounts
+	}
+	for _, mount := range slices.Concat(step.VolumeMounts, template) {
+		at := path.Clean(mount.MountPath)
+		switch {
+		case strings.HasPrefix(at, "/tekton/") && at != homeDir && !strings.HasPrefix(at, homeDir+"/"):
+			return invalid("step %q: volumeMount cannot be mounted under /tekton/ (volumeMount %q mounted at %q)", name, mount.Name, mount.MountPath)
+		case strings.HasPrefix(mount.Name, volumePrefix):
+			return invalid("step %q: volumeMount name %q cannot start with %q", name, mount.Name, volumePrefix)
+		}
+	}
+	return nil
+}
+
+// checkUsages: a workspace that nobody declares would be missing without a word.
+func checkUsages(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
+	for _, usage := range step.Workspaces {
+		if !slices.ContainsFunc(spec.Workspaces, func(d crds.WorkspaceDeclaration) bool { return d.Name == usage.Name }) {
+			return invalid("step %q: undefined workspace %q", name, usage.Name)
+		}
+	}
+	return nil
+}
