@@ -171,39 +171,51 @@ func (d decision) byPod() Plan {
 		return d.withoutPod()
 	case ours:
 		return d.follow()
-	case predecessors:
-		return Plan{
-			Why:     fmt.Sprintf("pod %s is left from an earlier run of the name, and will be collected", d.Pod.Name),
-			Requeue: pause(d.now.Sub(d.Run.CreationTimestamp.Time)),
-		}
+	case leaving:
+		return d.awaitName()
 	default:
 		return d.refuse(&refusal{crds.TaskRunReasonPodCreationFailed, fmt.Sprintf(
 			"failed to create task run pod %q: there is a pod %q that does not belong to this run; delete it or choose another name for the run", d.Run.Name, d.Pod.Name)})
 	}
 }
 
+// awaitName waits until the pod's name is free, and says so where that takes time:
+// a finalizer may hold the old pod for ever.
+func (d decision) awaitName() Plan {
+	waited := d.now.Sub(d.Run.CreationTimestamp.Time)
+	p := Plan{Why: fmt.Sprintf("pod %s is left from somebody who had the name before, and will go", d.Pod.Name)}
+	if waited >= d.config.explainPendingAfter() {
+		p = d.write(p.Why, d.set(d.Run.Status, ongoing(crds.TaskRunReasonPending, fmt.Sprintf(
+			"a pod %q that does not belong to this run has not gone yet; the run starts when it has", d.Pod.Name))))
+	}
+	p.Requeue = pause(waited)
+	return p
+}
+
 type possession int
 
 const (
-	nobodys      possession = iota
-	ours                    // its controller is this very run
-	predecessors            // its controller is a deleted run of the same name
+	nobodys possession = iota
+	ours               // its controller is this very run
+	leaving            // somebody else's, and about to go: see whose
 	strangers
 )
 
-// whose goes by the UID: a name says nothing about who made a pod.
+// whose goes by the UID: a name says nothing about who made a pod. One that is
+// being deleted will leave its name to us, and so will the pod of a deleted run of
+// our name, once the garbage collector comes to it.
 func whose(pod *corev1.Pod, run *crds.TaskRun) possession {
 	if pod == nil {
 		return nobodys
 	}
 	controller := metav1.GetControllerOf(pod)
 	switch {
-	case controller == nil:
-		return strangers
-	case controller.UID == run.UID:
+	case controller != nil && controller.UID == run.UID:
 		return ours
-	case controller.Kind == crds.KindTaskRun && controller.Name == run.Name:
-		return predecessors
+	case pod.DeletionTimestamp != nil:
+		return leaving
+	case controller != nil && controller.Kind == crds.KindTaskRun && controller.Name == run.Name:
+		return leaving
 	default:
 		return strangers
 	}
@@ -431,11 +443,15 @@ func (d decision) follow() Plan {
 	}
 	status := d.adopt()
 	unbegun := !podBegun(pod) && !begun(status.Steps)
-	if pod.DeletionTimestamp != nil && (unbegun || !complete(pod)) {
+	switch {
+	case pod.DeletionTimestamp != nil && unbegun:
 		return Plan{Why: "the pod is being deleted", Requeue: d.poll(d.untilTimeout(status))}
-	}
-	if complete(pod) {
+	case complete(pod):
 		return d.judge(status)
+	case pod.DeletionTimestamp != nil:
+		// Written down now, since the pod may vanish before it is looked at again,
+		// and would then be taken for one that had not begun.
+		return d.running("the pod is being deleted", status)
 	}
 	straw, until := lastStraw(pod, d.now, d.config)
 	if straw != nil {
@@ -444,9 +460,14 @@ func (d decision) follow() Plan {
 	if isPending(pod) && !podBegun(pod) {
 		return d.await(status, until)
 	}
-	status.Steps = stepStates(pod, status.Steps)
+	return d.running("steps are running", status)
+}
+
+// running tells what the steps are at.
+func (d decision) running(why string, status crds.TaskRunStatus) Plan {
+	status.Steps = stepStates(d.Pod, status.Steps)
 	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
-	p := d.write("steps are running", status)
+	p := d.write(why, status)
 	p.Requeue = d.poll(d.untilTimeout(status))
 	return p
 }

@@ -222,14 +222,15 @@ func (w *world) happen(m moment) {
 	case m.Restart:
 		w.restart()
 	}
+	if m.Foreign != "" {
+		yes := true
+		pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "foreign", Labels: map[string]string{labelTaskRun: "x"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: crds.KindTaskRun, Name: m.Foreign, UID: "another", Controller: &yes}}}}
+		w.server.setPod(pod)
+	}
 	if m.Deleting != nil {
 		until := metav1.NewTime(time.Now().Add(time.Duration(*m.Deleting) * time.Second))
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &until, m.Deleting
-	}
-	if m.Foreign != "" {
-		yes := true
-		w.server.setPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "foreign", Labels: map[string]string{labelTaskRun: "x"},
-			OwnerReferences: []metav1.OwnerReference{{Kind: crds.KindTaskRun, Name: m.Foreign, UID: "another", Controller: &yes}}}})
 	}
 	if m.Refuse != nil {
 		w.server.refuse = nil
