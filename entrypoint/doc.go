@@ -42,18 +42,21 @@
 //     followed, so that one step cannot make another one publish its secrets.
 //     Their bytes are kept as they are, the last newline too (a byte that is not
 //     UTF-8 cannot be in JSON and becomes U+FFFD).
-//  9. The termination message has at most 4096 bytes. Where results do not fit
-//     the step fails and says which; this program cuts no result short.
+//  9. The termination message has at most 4096 bytes, or as many as -max_message
+//     says. Where results do not fit the step fails and says which; nothing is cut
+//     short.
 //  10. A command that writes the termination message by itself is heard for
 //     declared results. What is ours to say (when it started, why it ended) it
 //     cannot say for us.
-//  11. The post file comes last: who sees it finds the message and the exit code
+//  11. The directory of -working_dir is made when it is the step's turn, and
+//     belongs to the step's user.
+//  12. The post file comes last: who sees it finds the message and the exit code
 //     complete.
 //
 // It does not promise that background processes outlive the command: when this
-// program ends its container ends, as it would without this program. Nor that a
-// message reaches the controller whole: kubelet keeps 12 KiB per pod, so in a pod
-// of more than three containers less than 4096 bytes of each.
+// program ends its container ends, as it would without this program. Nor, without
+// -max_message, that a message reaches the controller whole: kubelet keeps 12 KiB
+// per pod, so in a pod of more than three containers less than 4096 bytes of each.
 //
 // # Goroutines
 //

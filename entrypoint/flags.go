@@ -25,6 +25,8 @@ type step struct {
 
 	continueOnError bool
 	timeout         time.Duration // 0: none
+	workingDir      string        // made if it is not there; empty: where the container starts
+	maxMessage      int           // bytes of the termination message that kubelet will keep
 	stdoutPath      string        // a second place for what the command prints
 	stderrPath      string
 
@@ -50,6 +52,8 @@ func parseStep(args []string) (step, error) {
 	f.Func("step_results", "comma-separated `names` of the step's results", names(&s.stepResults))
 	f.StringVar(&onError, "on_error", "stopAndFail", "continue or stopAndFail")
 	f.DurationVar(&s.timeout, "timeout", 0, "how long the command may run")
+	f.StringVar(&s.workingDir, "working_dir", "", "`directory` in which the command runs, made before if need be")
+	f.IntVar(&s.maxMessage, "max_message", maxMessage, "how many `bytes` of termination message kubelet keeps")
 	f.StringVar(&s.stdoutPath, "stdout_path", "", "`file` that gets a copy of standard output")
 	f.StringVar(&s.stderrPath, "stderr_path", "", "`file` that gets a copy of standard error")
 	// One argument holds at most 128 KiB (MAX_ARG_STRLEN), a script may be longer.
@@ -79,6 +83,8 @@ func (s step) check(onError string) error {
 		return fmt.Errorf("-on_error %q: must be continue or stopAndFail", onError)
 	case s.timeout < 0:
 		return fmt.Errorf("-timeout %v: must not be negative", s.timeout)
+	case s.maxMessage <= 0:
+		return fmt.Errorf("-max_message %d: must be positive", s.maxMessage)
 	case (s.script == "") != (s.scriptFile == ""):
 		return errors.New("-script and -script_file come together")
 	case len(s.stepResults) > 0 && s.metadataDir == "":

@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage is how much of a container's termination message kubelet keeps.
+// maxMessage is how much of a container's termination message kubelet keeps, at
+// most: in a pod of many containers it is less, and the controller says how much.
 const maxMessage = 4096
 
 // maxForeign is how much of what a command wrote to the termination message is
@@ -39,11 +40,14 @@ type entry struct {
 
 // messageTooLargeError says which results do not fit. Its first line is what
 // Tekton prints, word for word: people search for it.
-type messageTooLargeError struct{ sizes []string }
+type messageTooLargeError struct {
+	limit int
+	sizes []string
+}
 
 func (e *messageTooLargeError) Error() string {
 	return fmt.Sprintf("Termination message is above max allowed size %d, caused by large task result.\n"+
-		"entrypoint: bytes in each result: %s", maxMessage, strings.Join(e.sizes, ", "))
+		"entrypoint: bytes in each result: %s", e.limit, strings.Join(e.sizes, ", "))
 }
 
 // writeMessage leaves at the termination path what the controller shall know.
@@ -67,8 +71,8 @@ func (s step) withResults(about []entry) ([]entry, error) {
 		return nil, err
 	}
 	all := lastOfEach(slices.Concat(s.heard(), results, about))
-	if len(encode(all)) > maxMessage {
-		return nil, tooLarge(all)
+	if len(encode(all)) > s.maxMessage {
+		return nil, s.tooLarge(all)
 	}
 	return all, nil
 }
@@ -91,11 +95,11 @@ func (s step) readResults() ([]entry, error) {
 	var large []string
 	read := func(dir string, names []string, t entryType) {
 		for _, name := range names {
-			content, err := readRegular(filepath.Join(dir, name), maxMessage)
+			content, err := readRegular(filepath.Join(dir, name), int64(s.maxMessage))
 			switch {
 			case errors.Is(err, os.ErrNotExist): // not every step writes every result
 			case errors.Is(err, errTooLarge):
-				large = append(large, name+" more than "+strconv.Itoa(maxMessage))
+				large = append(large, name+" more than "+strconv.Itoa(s.maxMessage))
 			case err != nil:
 				complainf("result %s is left out: %v", name, err)
 			default:
@@ -109,7 +113,7 @@ func (s step) readResults() ([]entry, error) {
 	read(s.resultsDir, s.results, taskResult)
 	read(filepath.Join(s.metadataDir, "results"), s.stepResults, stepResult)
 	if large != nil {
-		return nil, &messageTooLargeError{sizes: large}
+		return nil, &messageTooLargeError{limit: s.maxMessage, sizes: large}
 	}
 	return entries, nil
 }
@@ -193,14 +197,14 @@ func lastOfEach(entries []entry) []entry {
 	return kept
 }
 
-func tooLarge(entries []entry) error {
+func (s step) tooLarge(entries []entry) error {
 	var sizes []string
 	for _, e := range entries {
 		if e.Type != internal {
 			sizes = append(sizes, e.Key+" "+strconv.Itoa(len(e.Value)))
 		}
 	}
-	return &messageTooLargeError{sizes: sizes}
+	return &messageTooLargeError{limit: s.maxMessage, sizes: sizes}
 }
 
 func encode(entries []entry) []byte {

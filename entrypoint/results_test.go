@@ -20,6 +20,16 @@ func TestResultsAreKeptAsTheyAre(t *testing.T) {
 		"4/digest", "x")
 }
 
+// In a pod of many containers kubelet keeps less of each message. What it would cut
+// off would be lost without a word.
+func TestResultsThatDoNotFitALowerLimit(t *testing.T) {
+	p := newPod(t)
+	flags := []string{"-results", "r", "-max_message", "1024"}
+	p.sh("printf %900s > "+p.path("results", "r"), flags...).wants(0)
+	c := p.sh("printf %1000s > "+p.path("results", "r"), flags...).wants(exitFailed).tells()
+	c.says("Termination message is above max allowed size 1024, caused by large task result.").says("r 1000")
+}
+
 // Only what is declared is a result.
 func TestUndeclaredResultsAreNone(t *testing.T) {
 	p := newPod(t)

@@ -71,10 +71,30 @@ func (s step) prepare() error {
 			return err
 		}
 	}
+	if err := enter(s.workingDir); err != nil {
+		return err
+	}
 	if s.scriptFile == "" {
 		return nil
 	}
 	return writeNew(s.scriptFile, s.script, 0o755)
+}
+
+// enter makes a directory and goes there. Unlike a container runtime, which makes
+// directories when the pod starts, and as root, this does so when it is the step's
+// turn, and as the user of the step, who is to write there. Links are followed, as
+// by any cd: where they lead, this user might have gone anyway.
+func enter(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the working directory: %w", err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		return fmt.Errorf("entering the working directory: %w", err)
+	}
+	return nil
 }
 
 // record writes down how the step ended, in the order in which it may be read:
