@@ -34,7 +34,8 @@
 //  4. What Decode returns belongs to the caller.
 //     (TestWhatIsDecodedDoesNotPointIntoTheObject)
 //  5. Changed tells content from spelling, without a decode. In doubt it says
-//     that there is a change. (FuzzChanged)
+//     that there is a change. (FuzzChanged,
+//     TestChangedInLockstepAgreesWithTakingApart)
 //  6. An event is told when its last byte is there, an item before the rest of
 //     its list has arrived: nothing is held but the object in hand.
 //     (TestAnEventIsToldWhenItsLastByteIsThere,
