@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,8 +85,8 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 		ObjectMeta: b.meta(),
 		Spec:       b.podSpec(s.template),
 	}
-	pod.Spec.InitContainers = b.prepare()
-	pod.Spec.Containers = b.containers(s.steps, s.template)
+	pod.Spec.InitContainers = b.prepare(s.template)
+	pod.Spec.Containers = b.containers(s.steps, s.template, messageSize(len(pod.Spec.InitContainers)+len(s.steps)))
 	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
 	if name := duplicate(pod.Spec.Volumes); name != "" {
 		return nil, invalid("there is more than one volume with the name %q; the names of volumes in the task, in the pod template and of this controller (%s*) must differ", name, volumePrefix)
@@ -207,13 +208,15 @@ func duplicate(volumes []corev1.Volume) string {
 }
 
 // prepare copies the entrypoint into the pod where no image volume does. It asks
-// for nothing that a namespace under the restricted profile would refuse; which
-// user it runs as is for the image and the pod template to say.
-func (b blueprint) prepare() []corev1.Container {
+// for nothing that a namespace under the restricted profile would refuse. Which user
+// it runs as is for the image, whose user is not root, and the pod template to say.
+func (b blueprint) prepare(template crds.PodTemplate) []corev1.Container {
 	if b.mode == ModeImageVolume {
 		return nil
 	}
 	no, yes := false, true
+	asRoot := template.SecurityContext != nil && template.SecurityContext.RunAsUser != nil && *template.SecurityContext.RunAsUser == 0
+	nonRoot := !asRoot
 	return []corev1.Container{{
 		Name:            "prepare",
 		Image:           b.config.EntrypointImage,
@@ -223,6 +226,7 @@ func (b blueprint) prepare() []corev1.Container {
 		VolumeMounts:    []corev1.VolumeMount{{Name: binVolume, MountPath: binDir}},
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: &no,
+			RunAsNonRoot:             &nonRoot,
 			ReadOnlyRootFilesystem:   &yes,
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -230,15 +234,19 @@ func (b blueprint) prepare() []corev1.Container {
 	}}
 }
 
-func (b blueprint) containers(steps []mergedStep, template crds.PodTemplate) []corev1.Container {
+// containers are those of the steps, each of which may leave a termination message
+// of that size.
+func (b blueprint) containers(steps []mergedStep, template crds.PodTemplate, size int) []corev1.Container {
 	containers := make([]corev1.Container, 0, len(steps))
 	for i, step := range steps {
 		c := step.container
 		c.Name = containerName(step.Step, i)
-		c.Args = b.entrypointArgs(step, i)
+		c.Args = b.entrypointArgs(step, i, size)
 		c.Command = []string{entrypoint}
 		c.TerminationMessagePath = terminationLog
-		c.WorkingDir = workingDir(c.WorkingDir)
+		if c.WorkingDir = workingDir(c.WorkingDir); inWorkspace(c.WorkingDir) {
+			c.WorkingDir = workspaceDir // from where the entrypoint goes on
+		}
 		c.Env = append(slices.Clip(c.Env), b.allowedEnv(template.Env)...)
 		c.VolumeMounts = withInternalMounts(c.VolumeMounts, step.Script != "")
 		containers = append(containers, c)
@@ -253,12 +261,18 @@ func (b blueprint) allowedEnv(env []corev1.EnvVar) []corev1.EnvVar {
 }
 
 // workingDir makes a relative directory one of the workspace, as Tekton does.
-// The container runtime creates directories that are not there.
 func workingDir(dir string) string {
 	if dir == "" || path.IsAbs(dir) {
 		return dir
 	}
 	return path.Join(workspaceDir, dir)
+}
+
+// inWorkspace tells the directories that Tekton has an init container make. Here
+// the entrypoint makes them: the container runtime would do it as root, so that
+// steps of other users could not write there.
+func inWorkspace(dir string) bool {
+	return strings.HasPrefix(path.Clean(dir), workspaceDir+"/")
 }
 
 // withInternalMounts adds the controller's own mounts; where the user mounts the
@@ -290,7 +304,7 @@ func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.Volum
 
 // entrypointArgs is the command line of the step's entrypoint; the contract is
 // that of the entrypoint package.
-func (b blueprint) entrypointArgs(step mergedStep, i int) []string {
+func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
 	var args []string
 	if i > 0 {
 		args = append(args, "-wait_file", runDir+"/"+strconv.Itoa(i-1)+"/out")
@@ -314,6 +328,12 @@ func (b blueprint) entrypointArgs(step mergedStep, i int) []string {
 	if step.StderrConfig != nil {
 		args = append(args, "-stderr_path", step.StderrConfig.Path)
 	}
+	if size < maxMessage {
+		args = append(args, "-max_message", strconv.Itoa(size))
+	}
+	if dir := workingDir(step.container.WorkingDir); inWorkspace(dir) {
+		args = append(args, "-working_dir", dir)
+	}
 	command := step.container.Command
 	if step.Script != "" {
 		file := scriptsDir + "/script-" + strconv.Itoa(i)
@@ -328,6 +348,17 @@ func (b blueprint) entrypointArgs(step mergedStep, i int) []string {
 	return append(args, step.container.Args...)
 }
 
+// maxMessage and maxMessages are how many bytes of termination messages the kubelet
+// keeps, of a container and of a pod.
+const (
+	maxMessage  = 4 << 10
+	maxMessages = 12 << 10
+)
+
+// messageSize is how much the kubelet keeps of each message. Containers that an
+// admission webhook adds to the pod make it less.
+func messageSize(containers int) int { return maxMessages / containers }
+
 func resultNames(results []crds.TaskResult) string {
 	names := make([]string, len(results))
 	for i, result := range results {
@@ -336,10 +367,12 @@ func resultNames(results []crds.TaskResult) string {
 	return strings.Join(names, ",")
 }
 
-// withInterpreter gives a script the interpreter that it does not name.
+// withInterpreter gives a script the interpreter that it does not name. One that
+// it names after empty lines counts, as in Tekton; but the kernel would not find it
+// there, so they go.
 func withInterpreter(script string) string {
-	if strings.HasPrefix(script, "#!") {
-		return script
+	if trimmed := strings.TrimLeftFunc(script, unicode.IsSpace); strings.HasPrefix(trimmed, "#!") {
+		return trimmed
 	}
 	return "#!/bin/sh\nset -e\n" + script
 }

@@ -2,6 +2,8 @@ package taskrun
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,4 +131,55 @@ taskSpec:
 			t.Errorf("mount path %s: mounted at %s, known as %s, want %s", name, path, command, want)
 		}
 	}
+}
+
+// What the kubelet would cut off the messages of many containers, the entrypoint
+// is told not to write.
+func TestMessagesFitTheirPod(t *testing.T) {
+	for steps, want := range map[int]string{1: "", 3: "", 4: "3072", 8: "1536"} {
+		spec := "taskSpec:\n  steps:\n" + strings.Repeat("  - {image: x, script: x}\n", steps)
+		if got := flagOf(podOf(t, spec).Spec.Containers[0], "-max_message"); got != want {
+			t.Errorf("%d steps: %q, want %q", steps, got, want)
+		}
+	}
+}
+
+// Where only the steps say that they do not run as root, a namespace under the
+// restricted profile would refuse the pod for the controller's own container.
+func TestPrepareIsRestrictedByItself(t *testing.T) {
+	for user, want := range map[string]bool{"{}": true, "{securityContext: {runAsUser: 1}}": true, "{securityContext: {runAsUser: 0}}": false} {
+		run := parseRun(t, "podTemplate: "+user)
+		got := blueprint{mode: ModeInitContainer}.prepare(*run.Spec.PodTemplate)[0].SecurityContext
+		if *got.RunAsNonRoot != want || *got.AllowPrivilegeEscalation || got.Capabilities.Drop[0] != "ALL" || got.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+			t.Errorf("%s: %v, want runAsNonRoot %v", user, got, want)
+		}
+	}
+}
+
+// A directory in the workspace is for the entrypoint to make, any other for the
+// container runtime.
+func TestWorkingDir(t *testing.T) {
+	for dir, want := range map[string]struct{ container, entrypoint string }{
+		"":                  {"", ""},
+		"/":                 {"/", ""},
+		"/workspace":        {"/workspace", ""},
+		"/workspaces/x":     {"/workspaces/x", ""},
+		"/workspace/../etc": {"/workspace/../etc", ""},
+		"/workspace/x":      {"/workspace", "/workspace/x"},
+		"sub/dir":           {"/workspace", "/workspace/sub/dir"},
+		"../etc":            {"/etc", ""},
+	} {
+		c := podOf(t, "taskSpec: {steps: [{image: x, script: x, workingDir: '"+dir+"'}]}").Spec.Containers[0]
+		if got := flagOf(c, "-working_dir"); c.WorkingDir != want.container || got != want.entrypoint {
+			t.Errorf("%q: container in %q, entrypoint to %q, want %+v", dir, c.WorkingDir, got, want)
+		}
+	}
+}
+
+// flagOf is the value of a flag of the step's entrypoint, empty if it is not there.
+func flagOf(step corev1.Container, name string) string {
+	if i := slices.Index(step.Args, name); i >= 0 {
+		return step.Args[i+1]
+	}
+	return ""
 }

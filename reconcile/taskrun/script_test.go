@@ -22,6 +22,19 @@ func TestPiecesAreWholeAndLegal(t *testing.T) {
 	}
 }
 
+func TestScriptHasAnInterpreter(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo":                        "#!/bin/sh\nset -e\necho",
+		"#!/bin/bash\necho":           "#!/bin/bash\necho",
+		"\n  \n#!/bin/bash\necho\n":   "#!/bin/bash\necho\n",
+		"\n\n# no\n#!/bin/bash\necho": "#!/bin/sh\nset -e\n\n\n# no\n#!/bin/bash\necho",
+	} {
+		if got := withInterpreter(script); got != want {
+			t.Errorf("%q became %q, want %q", script, got, want)
+		}
+	}
+}
+
 // kubelet is how Kubernetes expands $(NAME) in args: $$ is a dollar, and a
 // reference to a variable that the container has not stays.
 func kubelet(arg string) string {
