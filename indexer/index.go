@@ -27,6 +27,11 @@ type Index[V comparable] struct {
 //
 // It may be called at any time, also while x runs. Two indices of one name are
 // a mistake in the program, and panic.
+//
+// If values panics, so does who asked: AddIndex, which then adds no index, or
+// Apply, and with it Run. The lock is free then, so that the program can end in
+// good order, and it should: the store may have the object in one index and not
+// in another.
 func AddIndex[V comparable](x *Indexer, name string, values func(*wire.Object) []V) *Index[V] {
 	i := &Index[V]{x: x, values: values, sets: sets[V]{}}
 	x.mu.Lock()
@@ -34,11 +39,11 @@ func AddIndex[V comparable](x *Indexer, name string, values func(*wire.Object) [
 	if x.names[name] {
 		panic("indexer " + x.name + ": index " + name + " exists already")
 	}
-	x.names[name] = true
-	x.indices = append(x.indices, i)
 	for _, s := range x.objects {
 		i.add(s)
 	}
+	x.names[name] = true
+	x.indices = append(x.indices, i)
 	return i
 }
 

@@ -42,6 +42,39 @@ func TestAnIndexFollowsItsObjects(t *testing.T) {
 	}
 }
 
+// The lock is free: whoever recovers can still read, and end in good order.
+func TestAnIndexFunctionThatPanicsLeavesTheLockFree(t *testing.T) {
+	picky := func(o *wire.Object) []string {
+		if o.Key().Name == "bad" {
+			panic("boom")
+		}
+		return []string{"fine"}
+	}
+	panics := func(what string, f func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s does not panic", what)
+			}
+		}()
+		f()
+	}
+	x := with(t, obj(t, "a", "u1", "1"))
+	index := indexer.AddIndex(x, "picky", picky)
+	panics("Apply", func() { put(x, obj(t, "bad", "u2", "2")) })
+	put(x, obj(t, "b", "u3", "3"))
+	if got := names(index.Keys("fine")); got != "a b" {
+		t.Errorf("after the panic the index finds %q", got)
+	}
+
+	x = with(t, obj(t, "a", "u1", "1"), obj(t, "bad", "u2", "2"))
+	panics("AddIndex", func() { indexer.AddIndex(x, "name", picky) })
+	put(x, obj(t, "a", "u1", "3")) // no half of an index is asked
+	if got := names(indexer.AddIndex(x, "name", indexer.Label("app")).Keys("")); got != "" {
+		t.Errorf("another index of that name finds %q", got)
+	}
+}
+
 // A new state with the same values must be what the index shows, without the
 // index being told.
 func TestAnIndexShowsTheNewestState(t *testing.T) {
