@@ -151,7 +151,9 @@ func (g gardener) paths() []wire.Path {
 
 // Claim 5: the walk in lockstep says nothing that taking both objects apart does
 // not say, for objects that differ in little, whatever it is: values, order,
-// names that come twice, escapes, forms of numbers, white space.
+// names that come twice, escapes, forms of numbers, white space. About half of
+// the answers are that nothing has changed, a seventh that something has, and a
+// third is left.
 func TestChangedInLockstepAgreesWithTakingApart(t *testing.T) {
 	var unchanged, changed, left, scanned int
 	for seed := range uint64(15_000) {
