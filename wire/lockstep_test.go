@@ -156,7 +156,7 @@ func (g gardener) paths() []wire.Path {
 // third is left.
 func TestChangedInLockstepAgreesWithTakingApart(t *testing.T) {
 	var unchanged, changed, left, scanned int
-	for seed := range uint64(15_000) {
+	for seed := range uint64(5_000) {
 		g := gardener{rand.New(rand.NewPCG(seed, 6))}
 		tree := g.object()
 		first := g.spelled(tree, 0)
@@ -191,7 +191,7 @@ func TestChangedInLockstepAgreesWithTakingApart(t *testing.T) {
 		}
 	}
 	t.Logf("of %d pairs in both directions: unchanged %d, changed %d, left to be taken apart %d", scanned, unchanged, changed, left)
-	if min(unchanged, changed, left) < 2000 {
+	if min(unchanged, changed, left) < 700 {
 		t.Error("the test has lost its point")
 	}
 }
