@@ -29,6 +29,7 @@ func TestChangedLooksAtContentNotAtSpelling(t *testing.T) {
 		{name: "length of a list", a: `{"a":[1,2]}`, b: `{"a":[1]}`, want: true},
 		{name: "a member more", a: `{"a":1}`, b: `{"a":1,"b":null}`, want: true},
 		{name: "a member less", a: `{"a":1,"b":1}`, b: `{"a":1}`, want: true},
+		{name: "a member with an empty name", a: `{"spec":{}}`, b: `{"spec":{"":1}}`, want: true},
 		{name: "an empty map is not none", a: `{"a":{}}`, b: `{}`, want: true},
 		{name: "resourceVersion never counts", a: `{"metadata":{"name":"x","resourceVersion":"1"}}`, b: `{"metadata":{"name":"x","resourceVersion":"2"}}`},
 		{name: "managedFields never count", a: `{"metadata":{"managedFields":[{"manager":"a"}]}}`, b: `{"metadata":{"managedFields":[]}}`},
