@@ -71,7 +71,7 @@ image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=lin
 fuzz: ## every fuzz target for FUZZTIME (30s) each
 	@for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; \
+			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p; \
 		done; \
 	done
 
