@@ -17,7 +17,8 @@
 //
 //  1. One pod for an attempt. Its name follows from the run, so the API server
 //     refuses a second one; a pod is adopted if its controller has the run's UID,
-//     and for no other reason.
+//     and for no other reason. Another's pod of that name fails the run, unless it
+//     is on its way out; then it is waited for.
 //  2. What is run is written down before it is run. status.taskSpec, startTime
 //     and podName are stored before the pod is created, so a crash between any
 //     two calls is followed by the same pod of the same spec. A Task that is
@@ -26,10 +27,10 @@
 //     on, a deletion the UID. After a write without an answer the next reconcile
 //     reads from the server.
 //  4. A run that has ended is not written again. What it leaves running is stopped.
-//  5. A run fails for what its author can change: a wrong spec, a failed step, an
-//     image that is not there. What an administrator or time may change (quota, a
-//     webhook's refusal, a missing ServiceAccount, an API server in trouble) is
-//     waited for, with the reason in the condition.
+//  5. A run fails for what its author can change: a wrong spec, one too large to
+//     be stored, a failed step, an image that is not there. What an administrator
+//     or time may change (quota, a webhook's refusal, a missing ServiceAccount, an
+//     API server in trouble) is waited for, with the reason in the condition.
 //  6. A pod that vanishes before its first step has begun is made again. After
 //     that the run fails with PodDeleted, and nothing runs twice unasked.
 //  7. Text put in for $(...) is never looked at again.
@@ -46,7 +47,9 @@
 // That a pod is never replaced: in ModeAuto a pod that cannot mount the image of
 // the entrypoint is deleted before any step has begun, and made again with an
 // init container. That a status shows each state of each step: what happens
-// between two looks is seen as one change.
+// between two looks is seen as one change. That no result is lost in a pod that a
+// webhook has put containers into: the kubelet then keeps less of each message
+// than the steps were told.
 //
 // # Goroutines
 //

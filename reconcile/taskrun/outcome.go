@@ -112,11 +112,23 @@ func outcome(pod *corev1.Pod) crds.Condition {
 }
 
 func failure(reason crds.TaskRunReason, message string) crds.Condition {
-	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionFalse, Reason: string(reason), Message: message}
+	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionFalse, Reason: string(reason), Message: shorten(message)}
 }
 
 func ongoing(reason crds.TaskRunReason, message string) crds.Condition {
-	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionUnknown, Reason: string(reason), Message: message}
+	return crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionUnknown, Reason: string(reason), Message: shorten(message)}
+}
+
+// maxConditionMessage is more than a person reads. Messages go into the status, an event
+// and tables, and what they cite (every unknown variable of a script, the whole
+// value that the server finds invalid) may be as large as the run itself.
+const maxConditionMessage = 4 << 10
+
+func shorten(message string) string {
+	if len(message) <= maxConditionMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxConditionMessage], "") + " (and more)"
 }
 
 // cause finds why a pod failed: what happened to the whole pod, then to an init

@@ -1,8 +1,10 @@
 package taskrun
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -39,6 +41,19 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 		if refused == nil || refused.reason != crds.TaskRunReasonFailedValidation || !strings.HasPrefix(refused.message, field+" is not served") {
 			t.Errorf("%s: %v", field, refused)
 		}
+	}
+}
+
+// A message may cite what the author wrote, and that may be long.
+func TestMessagesHaveAnEnd(t *testing.T) {
+	var script strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&script, "$(params.päram%d) ", i)
+	}
+	_, refused := resolve(parseRun(t, "taskSpec: {steps: [{image: x, script: '"+script.String()+"'}]}"), nil)
+	got := failure(refused.reason, refused.message).Message
+	if len(got) > maxConditionMessage+20 || !utf8.ValidString(got) || !strings.HasPrefix(got, "non-existent variable: [$(params.päram0)") {
+		t.Errorf("%d bytes: %.100s", len(got), got)
 	}
 }
 
