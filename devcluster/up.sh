@@ -14,6 +14,7 @@ source "$(dirname "$0")/lib.sh"
 source "$here/pki.sh"
 source "$here/machine.sh"
 
+trap 'exit 130' INT # also when the command that runs just then shrugs it off
 settings=(PORT FEATURE_GATES APISERVER_ARGS MAX_PODS AUDIT)
 PORT=${PORT:-} FEATURE_GATES=${FEATURE_GATES:-} APISERVER_ARGS=${APISERVER_ARGS:-} MAX_PODS=${MAX_PODS:-} AUDIT=${AUDIT:-}
 

@@ -38,7 +38,7 @@ on_our_cluster() {
   devcluster/status.sh >/dev/null || made end_cluster # one that runs only partly too
   devcluster/up.sh
   eval "$(devcluster/env.sh)"
-  title "The image: controller and entrypoint, from scratch"
+  title "The image: controller and entrypoint (compiled; the first time a minute or two)"
   make image PLATFORM="linux/$(go env GOARCH)"
   image=$(devcluster/load-image.sh .build/image)
   settings=(REGISTRY_MIRROR=http://10.99.0.1:5000) # the cluster's image server stands in for every registry
@@ -48,7 +48,11 @@ clean_up() {
   local status=$? each
   trap - EXIT
   trap '' INT TERM HUP # impatience would leave half of it behind
-  [ "$status" = 0 ] || title "${red}The demo failed (exit $status): see above.${plain}"
+  case $status in
+    0) ;;
+    129 | 130 | 143) title "Interrupted" ;;
+    *) title "${red}The demo failed (exit $status): see above.${plain}" ;;
+  esac
   if [ ${#undo[@]} = 0 ]; then exit "$status"; fi
   if [ "${KEEP:-}" = 1 ]; then
     title "Left running (KEEP=1)"
@@ -56,7 +60,7 @@ clean_up() {
     exit "$status"
   fi
   title "Cleaning up"
-  for each in "${undo[@]}"; do "$each" || say "not all of it could be removed (${each//_/ })"; done
+  for each in "${undo[@]}"; do "$each" || say "this did not work: ${each//_/ }"; done
   say "done"
   exit "$status"
 }
@@ -114,8 +118,7 @@ show() {
   pod=$(kubectl -n "$namespace" get "$run" -o jsonpath='{.status.podName}')
   title "What the steps printed"
   for c in $(kubectl -n "$namespace" get pod "$pod" -o jsonpath='{.spec.containers[*].name}'); do
-    kubectl -n "$namespace" logs "$pod" -c "$c" | sed "s/^/$c: /"
-    echo
+    kubectl -n "$namespace" logs "$pod" -c "$c" | awk -v step="$c" '{ print step ": " $0 }'
   done
   title "Its result"
   kubectl -n "$namespace" get "$run" -o jsonpath='{range .status.results[*]}{.name} = {.value}{"\n"}{end}'

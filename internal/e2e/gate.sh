@@ -32,7 +32,11 @@ clean_up() {
   if [ "$started" = yes ] && [ "${KEEP:-}" != 1 ]; then devcluster/down.sh; fi
   title "Took"
   printf '%s\n' "${report[@]:-nothing}"
-  if [ $status -eq 0 ]; then title "All of it passed."; else title "${red}Failed (exit $status), at: $name. See above.${plain}"; fi
+  case $status in
+    0) title "All of it passed." ;;
+    129 | 130 | 143) title "Interrupted, at: $name" ;;
+    *) title "${red}Failed (exit $status), at: $name. See above.${plain}" ;;
+  esac
   exit $status
 }
 trap clean_up EXIT

@@ -34,7 +34,7 @@ Y
 
 # install_millrace IMAGE [VARIABLE=VALUE]...: CRDs and controller from manifests/,
 # with that image and those variables in the controller's environment. Waits
-# until the controller is ready, or shows why it is not.
+# until the controller is ready (it has listed the CRDs' objects then), or shows why it is not.
 install_millrace() {
   local dir=.build/install
   mkdir -p "$dir"
@@ -46,7 +46,6 @@ images: [$(kustomize_image "$1")]
 patches: [$(kustomize_env "${@:2}")]
 Y
   kubectl apply -k "$dir" | sed 's/^/       /'
-  kubectl wait --for=condition=Established --timeout=30s crd/tasks.tekton.dev crd/taskruns.tekton.dev >/dev/null
   if ! kubectl -n tekton-pipelines rollout status deployment/millrace-controller --timeout=120s >/dev/null; then
     kubectl -n tekton-pipelines get pods -o wide
     kubectl -n tekton-pipelines get events --sort-by=.lastTimestamp | tail -n 20
