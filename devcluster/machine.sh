@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # What the clusters of one machine share; sourced after lib.sh. A kubelet sets
-# some of the kernel's switches machine-wide, and two mount points have fixed
+# some of the kernel's switches machine-wide, and three mount points have fixed
 # names. The first cluster notes how things were, the last one puts them back.
 
 run=/run/millrace-devcluster
 switches=(vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops)
-mount_points=(/tmp/hostpath_pv /var/lib/cni)
+mount_points=(/tmp/hostpath_pv /var/lib/cni /var/lib/kubelet)
 
 # machine_join enters this cluster in the register: its node's process.
 machine_join() {

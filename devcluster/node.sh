@@ -6,7 +6,7 @@
 #	this machine             the node
 #	.state/NAME       ────▶  /run/node       short, whatever the folder is called: sockets have 107 bytes
 #	.state/NAME/tmp   ────▶  /tmp/hostpath_pv, where the provisioner puts volumes
-#	(nothing)                /run, /var/log, /var/lib/cni in memory
+#	(nothing)                /run, /var/log, /var/lib/cni, /var/lib/kubelet in memory
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 export PATH=$bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -20,6 +20,7 @@ own_mounts() {
   mount --make-rshared /
   mount --bind "$state/tmp" /tmp/hostpath_pv
   mount -t tmpfs -o mode=755 tmpfs /var/lib/cni
+  mount -t tmpfs -o mode=755 tmpfs /var/lib/kubelet # the device plugins' socket, wherever kubelet's folder is
   mount -t tmpfs -o mode=755 tmpfs /var/log
   mount -t tmpfs -o mode=755 tmpfs /run
   mkdir -p "$node" /run/containerd /run/netns /run/lock
