@@ -49,6 +49,67 @@ func BenchmarkDecodeMetadata(b *testing.B) {
 	}
 }
 
+// BenchmarkScanProtobuf and the other benchmarks of protobuf are those of JSON,
+// for the same pod.
+func BenchmarkScanProtobuf(b *testing.B) {
+	raw := sealed(b, podOf(b, bigPod))
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := wire.Scan(wire.Protobuf, raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeMetadataProtobuf(b *testing.B) {
+	raw := sealed(b, podOf(b, bigPod))
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var p metav1.PartialObjectMetadata
+		if err := ordinarily(raw, &p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeProtobuf(b *testing.B) {
+	o := scanProtobuf(b, podOf(b, bigPod))
+	b.SetBytes(int64(len(o.Bytes())))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := wire.Decode[corev1.Pod](o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCutProtobuf(b *testing.B) {
+	o := scanProtobuf(b, podOf(b, bigPod))
+	b.SetBytes(int64(len(o.Bytes())))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Cut(managedFields, lastApplied); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkChangedProtobuf(b *testing.B) {
+	p := podOf(b, bigPod)
+	x := cut(b, scanProtobuf(b, p), managedFields, lastApplied)
+	p.Status.Phase = corev1.PodSucceeded
+	y := cut(b, scanProtobuf(b, p), managedFields, lastApplied)
+	b.SetBytes(int64(len(x.Bytes())))
+	b.ReportAllocs()
+	for b.Loop() {
+		if wire.Changed(x, y, wire.Path{"status"}) {
+			b.Fatal("changed")
+		}
+	}
+}
+
 func BenchmarkDecode(b *testing.B) {
 	o := scan(b, string(bigPod))
 	b.SetBytes(int64(len(bigPod)))
@@ -114,10 +175,18 @@ func BenchmarkChanged(b *testing.B) {
 // BenchmarkEvent is one watch event from the stream's bytes to the object that
 // is kept.
 func BenchmarkEvent(b *testing.B) {
-	frame := append(append([]byte(`{"type":"MODIFIED","object":`), bigPod...), "}\n"...)
+	benchmarkEvent(b, wire.JSON, append(append([]byte(`{"type":"MODIFIED","object":`), bigPod...), "}\n"...))
+}
+
+func BenchmarkEventProtobuf(b *testing.B) {
+	benchmarkEvent(b, wire.Protobuf, framed(b, "MODIFIED", sealed(b, podOf(b, bigPod))))
+}
+
+func benchmarkEvent(b *testing.B, f wire.Format, frame []byte) {
+	b.Helper()
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
-	r := new(wire.Scanner).Events(wire.JSON, &again{of: frame})
+	r := new(wire.Scanner).Events(f, &again{of: frame})
 	for b.Loop() {
 		e, err := r.Next()
 		if err != nil {

@@ -19,6 +19,11 @@ const maxChangedDepth = 100
 // In doubt it says true: whoever acts on a change that was none does a little
 // too much.
 //
+// Protobuf is compared field by field, in the order in which they come: one
+// server spells one state in one way, and another order, or a number spelled
+// longer than need be, counts as a change. An exception counts there if Cut
+// could cut it, else nothing is excepted.
+//
 // Where both have the same members in the same order, excepted ones apart, as
 // states of one object that come from one server mostly do, it allocates
 // nothing. Else it takes both apart.
@@ -30,8 +35,8 @@ func Changed(a, b *Object, except ...Path) bool {
 		return true
 	case bytes.Equal(a.raw, b.raw):
 		return false
-	case a.format != JSON:
-		return true
+	case a.format == Protobuf:
+		return messagesDiffer(a, b, except)
 	}
 	if found := alike(a.raw, b.raw, except); found != unsure {
 		return found == different

@@ -9,15 +9,22 @@ import "fmt"
 // happens at all, the result is o itself.
 //
 // What Scan has read (labels, owners, …) stays known even if its field is cut.
-// The error is for a path without names, and ErrFormat.
+//
+// In protobuf fields have numbers, not names, and which is which is known for
+// metadata and all that is in it, and for the status of the built-in kinds as a
+// whole. Any other path is ErrPath, and nothing is cut: it would be easy to pass
+// over it in silence, and hard to find out why a cache is so large. A map has no
+// bytes of its own there, and is gone with its last member.
+//
+// The error is for a path without names, and ErrPath.
 func (o *Object) Cut(paths ...Path) (*Object, error) {
 	for _, p := range paths {
 		if len(p) == 0 {
 			return nil, fmt.Errorf("cut %s: a path without names", o.key)
 		}
 	}
-	if o.format != JSON {
-		return nil, fmt.Errorf("cut %s: %w", o.key, ErrFormat)
+	if o.format == Protobuf {
+		return o.cutProtobuf(paths)
 	}
 	c := cutter{lexer: lexer{data: o.raw}}
 	c.gone = c.few[:0]

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 )
@@ -27,14 +29,45 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // of fields are case-sensitive, unknown ones are ignored. The result is the
 // caller's alone: it may be changed at will, and nothing of it is shared with
 // the object. An error is a *DecodeError, and the result is then the zero T.
+//
+// An object in protobuf needs a T, or *T, with the method Unmarshal([]byte)
+// error of generated types, such as corev1.Pod; there are none for custom
+// resources, nor for unstructured ones.
 func Decode[T any](o *Object) (T, error) {
 	var into, zero T
-	err := ErrFormat
-	if o.format == JSON {
+	var err error
+	if o.format == Protobuf {
+		err = o.unmarshal(&into, reflect.ValueOf(&into).Elem())
+	} else {
 		err = json.Unmarshal(o.raw, &into)
 	}
 	if err != nil {
 		return zero, &DecodeError{Key: o.key, Type: reflect.TypeFor[T]().String(), Err: err}
 	}
 	return into, nil
+}
+
+var errNoUnmarshal = errors.New("the object is protobuf, and the type has no Unmarshal for that")
+
+// unmarshal decodes a protobuf object. into is the address of a T, which may be
+// a pointer itself; value is that T.
+func (o *Object) unmarshal(into any, value reflect.Value) error {
+	if value.Kind() == reflect.Pointer {
+		value.Set(reflect.New(value.Type().Elem()))
+		into = value.Interface()
+	}
+	t, ok := into.(interface{ Unmarshal(data []byte) error })
+	if !ok {
+		return errNoUnmarshal
+	}
+	e := o.opened()
+	// Generated types copy what they keep.
+	if err := t.Unmarshal(o.part(e.body)); err != nil {
+		return fmt.Errorf("unmarshal: %w", err)
+	}
+	// What it is stands in the envelope, where the type cannot see it.
+	if t, ok := into.(interface{ GetObjectKind() schema.ObjectKind }); ok {
+		t.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(string(o.part(e.apiVersion)), string(o.part(e.kind))))
+	}
+	return nil
 }

@@ -22,34 +22,45 @@
 // # What it promises
 //
 //  1. For any input the scan and the ordinary decoder into
-//     metav1.PartialObjectMetadata either both fail, or agree on every fact.
-//     (FuzzScan, TestScanSeesWhatTheOrdinaryDecoderSeesInRandomObjects)
+//     metav1.PartialObjectMetadata either both fail, or agree on every fact. The
+//     one exception is ErrMapEntry.
+//     (FuzzScan, TestScanSeesWhatTheOrdinaryDecoderSeesInRandomObjects,
+//     FuzzScanProtobuf, TestScanSeesWhatTheOrdinaryDecoderSeesInRandomMessages)
 //  2. An Object never changes and holds nothing of the buffer that it was read
 //     from; what equal objects have in common they share.
 //     (TestAnObjectKeepsNothingOfTheBufferItWasReadFrom,
 //     TestObjectsOfOneScannerShareTheirStrings)
 //  3. Cut takes out what was named, and leaves the rest as the server spelled
 //     it. Twice is the same as once. (FuzzCut,
-//     TestCutTakesAFieldAndItsCommaAndNothingElse)
+//     TestCutTakesAFieldAndItsCommaAndNothingElse,
+//     TestWhatIsCutOutOfProtobufIsMissingWhenDecoded)
 //  4. What Decode returns belongs to the caller.
 //     (TestWhatIsDecodedDoesNotPointIntoTheObject)
 //  5. Changed tells content from spelling, without a decode. In doubt it says
 //     that there is a change. (FuzzChanged,
-//     TestChangedInLockstepAgreesWithTakingApart)
+//     TestChangedInLockstepAgreesWithTakingApart,
+//     TestChangedInProtobufAgreesWithDecoding)
 //  6. An event is told when its last byte is there, an item before the rest of
 //     its list has arrived: nothing is held but the object in hand.
 //     (TestAnEventIsToldWhenItsLastByteIsThere,
-//     TestItemsAreHandedOverBeforeTheListHasArrived)
+//     TestItemsAreHandedOverBeforeTheListHasArrived,
+//     TestProtobufItemsAreHandedOverBeforeTheListHasArrived)
 //  7. One bad object is one *ScanError, with as much of its key as could be
 //     read. It spoils neither a list nor a stream, and it is never passed over
 //     in silence. (TestABadItemDoesNotSpoilTheList,
-//     TestABadObjectIsToldAndTheStreamGoesOn)
+//     TestABadObjectIsToldAndTheStreamGoesOn,
+//     TestABadProtobufFrameIsToldAndTheStreamGoesOn)
 //  8. Hostile input costs memory in proportion to its length, at most MaxFrame,
 //     and no deep stack. It never panics. (FuzzEvents, FuzzList,
+//     FuzzProtobufEvents, FuzzProtobufList,
 //     TestNestingBeyondTheBoundIsRefused,
-//     TestALongFrameIsReadAndATooLongOneIsNot)
+//     TestALongFrameIsReadAndATooLongOneIsNot, TestAHugeLengthCostsNothing)
 //  9. A resourceVersion is compared as KEP-5504 says, and never read as an
 //     int64. (TestResourceVersionsCompareAsNumbersOfAnyLength)
+//  10. What is known of an object, and what it decodes to, does not depend on
+//     the format in which it came, nor on whether it came in a list or in a
+//     watch. (TestAPodIsTheSameInBothFormats,
+//     TestAProtobufObjectIsTheSameFromAListAndFromAWatch)
 //
 // It does not promise that bytes are what a type expects: an object that scans
 // may still not decode. Nor does it say that a Cut is harmless: whoever reads a
@@ -62,6 +73,15 @@
 //
 // # Formats
 //
-// JSON is read. Protobuf has its place in every signature and is refused with
-// ErrFormat until it is read as well.
+// JSON is what every resource has. Protobuf is what the built-in kinds have too,
+// and there a scan need not look at what it passes over: a spec is one length.
+// Fields have numbers in it, not names; see Cut for what can be named. What
+// stands around an object differs from door to door:
+//
+//	alone    k8s\0 Unknown{TypeMeta, Raw: the object}
+//	watch    length  WatchEvent{type, object: k8s\0 Unknown{…}}   and the next
+//	list     k8s\0 Unknown{TypeMeta: PodList, Raw: {ListMeta, item, item, …}}
+//
+// An item is bare: that it is a Pod follows from the PodList. Every Object is
+// kept as one that came alone, so nobody behind this package sees a difference.
 package wire

@@ -43,9 +43,11 @@ type Event struct {
 var errNoVersion = errors.New("no resourceVersion in a bookmark")
 
 // EventReader reads the frames of one watch stream: JSON objects, one after the
-// other, with or without white space in between. It is for one goroutine.
+// other, with or without white space in between; or protobuf, each frame with
+// its length before it. It is for one goroutine.
 type EventReader struct {
 	scanner *Scanner
+	format  Format
 	lex     lexer
 	meta    meta
 	lost    bool  // the last frame broke off somewhere: the next one begins after a line feed
@@ -55,8 +57,8 @@ type EventReader struct {
 // Events reads a watch stream. It reads nothing yet, and it never closes
 // anything.
 func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
-	e := &EventReader{scanner: s, lex: lexer{feed: &feed{src: r}}}
-	if f != JSON {
+	e := &EventReader{scanner: s, format: f, lex: lexer{feed: &feed{src: r}}}
+	if f != JSON && f != Protobuf {
 		e.err = ErrFormat
 	}
 	return e
@@ -72,6 +74,9 @@ func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
 func (e *EventReader) Next() (Event, error) {
 	if e.err != nil {
 		return Event{}, e.err
+	}
+	if e.format == Protobuf {
+		return e.delimited()
 	}
 	l := &e.lex
 	if e.lost {
@@ -174,6 +179,12 @@ func (e *EventReader) event(kind EventType, object span) (Event, error) {
 		e.lex.bad = err
 	}
 	o, err := e.scanner.finish(&e.lex, &e.meta, object.from, object.to, typeMeta{})
+	return eventOf(kind, o, err)
+}
+
+// eventOf is the event that brings an object, or the error that came instead of
+// it.
+func eventOf(kind EventType, o *Object, err error) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
@@ -211,12 +222,16 @@ func statusOf(object []byte) *metav1.Status {
 	var status metav1.Status
 	if err := json.Unmarshal(object, &status); err != nil || status.Status == "" {
 		const most = 512
-		return &metav1.Status{
-			Status:  metav1.StatusFailure,
-			Reason:  metav1.StatusReasonUnknown,
-			Code:    http.StatusInternalServerError,
-			Message: fmt.Sprintf("error event without a Status: %.*s", most, object),
-		}
+		return noStatus(fmt.Sprintf("%.*s", most, object))
 	}
 	return &status
+}
+
+func noStatus(instead string) *metav1.Status {
+	return &metav1.Status{
+		Status:  metav1.StatusFailure,
+		Reason:  metav1.StatusReasonUnknown,
+		Code:    http.StatusInternalServerError,
+		Message: "error event without a Status: " + instead,
+	}
 }

@@ -39,13 +39,20 @@ type span struct {
 	coded    bool // there are escapes or bytes beyond ASCII: it must be decoded to be compared or kept
 }
 
-// SyntaxError says that the bytes are not JSON.
+// SyntaxError says that the bytes are not what they are said to be.
 type SyntaxError struct {
-	Offset int    // from the beginning of the value
+	Format Format // what they are not; the zero value stands for JSON
+	Offset int    // from the beginning of the value; in protobuf, of its frame
 	What   string // what is wrong there
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("not JSON at byte %d: %s", e.Offset, e.What) }
+func (e *SyntaxError) Error() string {
+	name := "JSON"
+	if e.Format == Protobuf {
+		name = "protobuf"
+	}
+	return fmt.Sprintf("not %s at byte %d: %s", name, e.Offset, e.What)
+}
 
 // begin forgets what lies behind: positions count from here on.
 func (l *lexer) begin() {

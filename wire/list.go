@@ -27,14 +27,22 @@ var errNoList = errors.New("no items: the answer is not a list")
 // an error means that the page is not complete: the source's,
 // io.ErrUnexpectedEOF, ErrTooLarge, ErrFormat or a *SyntaxError.
 //
+// In protobuf a list must say what it is before it says what is in it; one whose
+// kind does not name its items ("List") is refused.
+//
 // Items are normalised: where they lack kind and apiVersion (built-in kinds do)
 // these are added from the list's, if it has named them by then.
 func (s *Scanner) List(f Format, r io.Reader, item func(*Object, error) error) (ListMeta, error) {
-	if f != JSON {
+	p := page{scanner: s, lex: lexer{feed: &feed{src: r}}, item: item}
+	read := p.read
+	switch f {
+	case JSON:
+	case Protobuf:
+		read = p.readProtobuf
+	default:
 		return ListMeta{}, ErrFormat
 	}
-	p := page{scanner: s, lex: lexer{feed: &feed{src: r}}, item: item}
-	if err := p.read(); err != nil {
+	if err := read(); err != nil {
 		return ListMeta{}, err
 	}
 	return p.about, nil
@@ -46,7 +54,8 @@ type page struct {
 	lex     lexer
 	meta    meta
 	item    func(*Object, error) error
-	stopped bool // item has returned an error, which is now the lexer's
+	stopped bool  // item has returned an error, which is now the lexer's
+	left    int64 // in protobuf: bytes of the list that have not been read
 
 	about            ListMeta
 	kind, apiVersion string
@@ -60,6 +69,12 @@ func (p *page) read() error {
 			p.member()
 		}
 	}
+	return p.end()
+}
+
+// end is what has become of a page that has been read.
+func (p *page) end() error {
+	l := &p.lex
 	switch {
 	case p.stopped:
 		return l.err

@@ -26,9 +26,32 @@ func lookup(data []byte, p Path) (value []byte, ok bool) {
 
 // annotation is the value of one annotation, or "".
 func (o *Object) annotation(key string) string {
+	if o.format == Protobuf {
+		return o.protobufAnnotation(key)
+	}
 	value, ok := lookup(o.raw, Path{"metadata", "annotations", key})
 	if !ok || len(value) < 2 || value[0] != '"' {
 		return ""
 	}
 	return string(unquoted(value))
+}
+
+func (o *Object) protobufAnnotation(key string) string {
+	value := ""
+	w := o.message()
+	for n, k, ok := w.next(); ok; n, k, ok = w.next() {
+		if n != metadataField {
+			w.skip(k)
+			continue
+		}
+		inner := w.inner(k)
+		for n, k, ok := inner.next(); ok; n, k, ok = inner.next() {
+			if n != annotationsField {
+				inner.skip(k)
+			} else if e := inner.entry(k); string(o.part(e.key)) == key {
+				value = string(o.part(e.value))
+			}
+		}
+	}
+	return value
 }

@@ -15,7 +15,7 @@ import (
 // facts are read once, by Scan, and stay as the server said them even where Cut
 // later takes them out of the bytes.
 type Object struct {
-	raw []byte // one JSON object and nothing around it
+	raw []byte // one JSON object and nothing around it, or what seal has made
 
 	key     types.NamespacedName
 	uid     types.UID
@@ -27,7 +27,7 @@ type Object struct {
 
 	// metaFrom and metaTo bound the value of "metadata" in raw, so that Cut
 	// need not look at the rest. Both are 0 when there is no metadata or more
-	// than one.
+	// than one, and in protobuf, where the rest is passed over in no time.
 	metaFrom, metaTo uint32
 	saved            uint32 // bytes that Cut has taken out so far
 	format           Format
@@ -107,7 +107,8 @@ func (o *Object) String() string { return o.key.String() + "@" + o.version }
 // Format says how Bytes are spelled.
 func (o *Object) Format() Format { return o.format }
 
-// Bytes is the object as it is kept. The slice is shared: do not change it.
+// Bytes is the object as it is kept: what Scan reads, whichever way the object
+// came. The slice is shared: do not change it.
 func (o *Object) Bytes() []byte { return o.raw }
 
 // Size is the memory that this object holds on to, in bytes: its wire bytes,

@@ -47,18 +47,25 @@ var (
 // Scan reads one object in one pass over its bytes, and copies what it keeps:
 // raw is the caller's again. It fails with a *ScanError exactly where the
 // ordinary decoder into metav1.PartialObjectMetadata would fail, save that null
-// is no object here. An object without a name is fine: it is for the caller to
-// say whether it may be.
+// is no object here, and ErrMapEntry. An object without a name is fine: it is
+// for the caller to say whether it may be.
+//
+// Protobuf is an object in its envelope, with the magic number.
 //
 // It is meant for an object that comes alone, such as the answer to a GET.
 // Those of lists and watches come through a Scanner, which lets them share what
 // they have in common.
 func Scan(f Format, raw []byte) (*Object, error) {
-	if f != JSON {
-		return nil, ErrFormat
-	}
 	l := lexer{data: raw}
 	var m meta
+	var alone *Scanner
+	switch f {
+	case JSON:
+	case Protobuf:
+		return alone.protobuf(&l, &m, 0, len(raw))
+	default:
+		return nil, ErrFormat
+	}
 	l.peek()
 	from := l.pos
 	l.object(&m)
@@ -66,7 +73,6 @@ func Scan(f Format, raw []byte) (*Object, error) {
 	if l.err == nil && !onlySpace(raw[to:]) {
 		l.err = errTrailing
 	}
-	var alone *Scanner
 	return alone.finish(&l, &m, from, to, typeMeta{})
 }
 

@@ -1,0 +1,181 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/wire"
+)
+
+func protobufEvents(frames ...[]byte) *wire.EventReader {
+	return new(wire.Scanner).Events(wire.Protobuf, bytes.NewReader(bytes.Join(frames, nil)))
+}
+
+func protobufBookmark(tb testing.TB, rv string, annotations map[string]string) []byte {
+	tb.Helper()
+	return framed(tb, "BOOKMARK", sealed(tb, &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{ResourceVersion: rv, Annotations: annotations},
+	}))
+}
+
+// badFrames are frames of which each is one bad event.
+func badFrames(tb testing.TB) [][]byte {
+	tb.Helper()
+	return [][]byte{
+		frame(tb, nil),
+		frame(tb, []byte("\xff\xff")),
+		frame(tb, sealed(tb, &metav1.WatchEvent{})), // with an envelope around the event
+		framed(tb, "ADDED", nil),
+		framed(tb, "ADDED", []byte(`{"metadata":{"name":"a"}}`)),
+		framed(tb, "ADDED", around(tb, tagged(1, 2, tagged(1, 2, nil)))), // no name
+		framed(tb, "ADDED", around(tb, tagged(1, 2, tagged(7, 2, nil)))),
+		framed(tb, "BOOKMARK", around(tb, nil)),
+		framed(tb, "SURPRISE", around(tb, tagged(1, 2, tagged(1, 2, []byte("a"))))),
+	}
+}
+
+func TestAProtobufStreamTellsItsEventsInOrder(t *testing.T) {
+	expect(t, told(protobufEvents(podEvent(t, "ADDED", "a", "1"), podEvent(t, "MODIFIED", "a", "2"), podEvent(t, "DELETED", "a", "3"))),
+		"ADDED n/a@1 false", "MODIFIED n/a@2 false", "DELETED n/a@3 false", "EOF")
+}
+
+func TestAProtobufBookmarkTellsWhenTheInitialEventsEnd(t *testing.T) {
+	const end = metav1.InitialEventsAnnotationKey
+	expect(t, told(protobufEvents(protobufBookmark(t, "9", map[string]string{"a": "true", end: "true", "z": "x"}), protobufBookmark(t, "10", map[string]string{end: "false"}), protobufBookmark(t, "11", nil))),
+		"BOOKMARK /@9 true", "BOOKMARK /@10 false", "BOOKMARK /@11 false", "EOF")
+}
+
+func TestAProtobufErrorEventCarriesItsStatus(t *testing.T) {
+	status := apierrors.NewResourceExpired("too old resource version: 1 (5)").Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	e, err := protobufEvents(framed(t, "ERROR", sealed(t, &status))).Next()
+	if err != nil || e.Status == nil || e.Status.Reason != metav1.StatusReasonExpired || e.Status.Code != 410 || e.Status.Kind != "Status" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+}
+
+func TestAProtobufErrorEventWithoutAStatusIsStillAnError(t *testing.T) {
+	aPod := podOf(t, []byte(pod)) // whose spec would be the Status's status
+	for _, object := range [][]byte{nil, []byte("gone"), sealed(t, aPod), around(t, []byte("\xff"))} {
+		e, err := protobufEvents(framed(t, "ERROR", object)).Next()
+		if err != nil || e.Status == nil || !strings.Contains(e.Status.Message, "without a Status") || e.Status.Code != 500 || len(e.Status.Message) > 4000 {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}
+
+func TestAProtobufStreamTellsTheSameInAnyPieces(t *testing.T) {
+	stream := bytes.Join([][]byte{podEvent(t, "ADDED", "a", "1"), framed(t, "MODIFIED", sealed(t, podOf(t, bigPod))), framed(t, "ADDED", nil), protobufBookmark(t, "9", nil)}, nil)
+	want := told(protobufEvents(stream))
+	if len(want) != 5 || want[4] != "EOF" {
+		t.Fatalf("%q", want)
+	}
+	expect(t, told(new(wire.Scanner).Events(wire.Protobuf, iotest.OneByteReader(bytes.NewReader(stream)))), want...)
+	expect(t, told(new(wire.Scanner).Events(wire.Protobuf, iotest.DataErrReader(bytes.NewReader(stream)))), want...)
+}
+
+func TestAProtobufEventIsToldWhenItsLastByteIsThere(t *testing.T) {
+	r, w := io.Pipe()
+	got := make(chan string)
+	go func() {
+		defer close(got)
+		reader := new(wire.Scanner).Events(wire.Protobuf, r)
+		for range 2 {
+			e, err := reader.Next()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got <- e.Object.Key().Name
+		}
+	}()
+	for _, name := range []string{"a", "b"} {
+		if _, err := w.Write(podEvent(t, "ADDED", name, "1")); err != nil {
+			t.Fatal(err)
+		}
+		if seen := <-got; seen != name {
+			t.Errorf("%q, want %q", seen, name)
+		}
+	}
+}
+
+func TestABadProtobufFrameIsToldAndTheStreamGoesOn(t *testing.T) {
+	for _, bad := range badFrames(t) {
+		lines := told(protobufEvents(podEvent(t, "ADDED", "a", "1"), bad, podEvent(t, "ADDED", "b", "2")))
+		if len(lines) != 4 || lines[0] != "ADDED n/a@1 false" || !strings.HasPrefix(lines[1], "bad ") || lines[2] != "ADDED n/b@2 false" || lines[3] != "EOF" {
+			t.Errorf("%q:\n%s", bad, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// The error of a bad object says which one it was, as far as that was read.
+func TestABadProtobufObjectIsToldWithItsKey(t *testing.T) {
+	meta := slices.Concat(tagged(1, 2, []byte("web")), tagged(3, 2, []byte("shop")), tagged(6, 2, []byte("41")), tagged(7, 2, nil))
+	_, err := protobufEvents(framed(t, "ADDED", around(t, tagged(1, 2, meta)))).Next()
+	bad, ok := errors.AsType[*wire.ScanError](err)
+	if !ok || bad.Key.String() != "shop/web" || bad.ResourceVersion != "41" {
+		t.Errorf("%+v", err)
+	}
+	if _, ok := errors.AsType[*wire.SyntaxError](err); !ok || !strings.Contains(err.Error(), "not protobuf") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAProtobufStreamThatEndsWithinAFrameIsUnexpected(t *testing.T) {
+	whole := podEvent(t, "ADDED", "a", "1")
+	for n := 1; n < len(whole); n++ {
+		lines := told(protobufEvents(whole, whole[:n]))
+		expect(t, lines, "ADDED n/a@1 false", io.ErrUnexpectedEOF.Error())
+	}
+}
+
+// A length is believed when the bytes are there.
+func TestAHugeLengthCostsNothing(t *testing.T) {
+	long := binary.BigEndian.AppendUint32(nil, wire.MaxFrame-4)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := protobufEvents(long, []byte("x")).Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<18 {
+		t.Errorf("%d bytes allocated", n)
+	}
+	_, err := protobufEvents(binary.BigEndian.AppendUint32(nil, wire.MaxFrame-3), []byte("x")).Next()
+	if !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzProtobufEvents: whatever comes in, a stream ends, has no more to tell
+// than it has bytes, and tells the same in any pieces.
+func FuzzProtobufEvents(f *testing.F) {
+	good := podEvent(f, "ADDED", "a", "1")
+	f.Add(slices.Concat(good, protobufBookmark(f, "9", map[string]string{metav1.InitialEventsAnnotationKey: "true"})))
+	for _, bad := range badFrames(f) {
+		f.Add(slices.Concat(bad, good))
+	}
+	for _, s := range protobufSeeds(f) {
+		f.Add(framed(f, "MODIFIED", s))
+		f.Add(framed(f, "ERROR", s))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		lines := told(protobufEvents(stream))
+		if len(lines) > len(stream)/4+1 {
+			t.Fatalf("%d bytes tell %d lines", len(stream), len(lines))
+		}
+		expect(t, told(new(wire.Scanner).Events(wire.Protobuf, iotest.OneByteReader(bytes.NewReader(stream)))), lines...)
+	})
+}
