@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"millrace/wire"
 )
@@ -51,6 +53,33 @@ func Example() {
 	// bad object: web
 	// BOOKMARK  at 57
 	// the server has closed the watch
+}
+
+// A pod in protobuf. What a pod has in its spec only its own type can say, so a
+// path that leads there is refused, and nothing is cut.
+func ExampleObject_Cut_protobuf() {
+	sent := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}},
+		Spec:       corev1.PodSpec{NodeName: "n1"},
+	}
+	body, _ := sent.Marshal()
+	around := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: body}
+	rest, _ := around.Marshal()
+	o, err := wire.Scan(wire.Protobuf, append([]byte("k8s\x00"), rest...))
+	fmt.Println(o, err)
+
+	kept, err := o.Cut(wire.Path{"metadata", "managedFields"})
+	fmt.Println(kept.Saved(), "bytes less", err)
+	_, err = o.Cut(wire.Path{"spec", "containers", "env"})
+	fmt.Println(err)
+
+	pod, err := wire.Decode[corev1.Pod](kept)
+	fmt.Println("decoded: a", pod.Kind, "on", pod.Spec.NodeName, err)
+	// Output:
+	// shop/web@ <nil>
+	// 20 bytes less <nil>
+	// cut spec.containers.env out of shop/web: wire: a path that a protobuf object does not show
+	// decoded: a Pod on n1 <nil>
 }
 
 // Whether something beside the status has changed, without decoding either

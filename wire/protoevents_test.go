@@ -179,3 +179,19 @@ func FuzzProtobufEvents(f *testing.F) {
 		expect(t, told(new(wire.Scanner).Events(wire.Protobuf, iotest.OneByteReader(bytes.NewReader(stream)))), lines...)
 	})
 }
+
+func TestAnErrorOfTheSourceEndsAProtobufStream(t *testing.T) {
+	gone := errors.New("connection reset")
+	whole := podEvent(t, "ADDED", "a", "1")
+	for n := range whole {
+		r := new(wire.Scanner).Events(wire.Protobuf, io.MultiReader(bytes.NewReader(whole), bytes.NewReader(whole[:n]), iotest.ErrReader(gone)))
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := r.Next(); !errors.Is(err, gone) {
+				t.Errorf("after %d bytes: %v", n, err)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -243,4 +244,39 @@ func FuzzProtobufList(f *testing.F) {
 			agree(t, items[i], &want.Items[i])
 		}
 	})
+}
+
+// What a newer server adds, to the list or to what stands around it, is passed
+// over.
+func TestUnknownFieldsOfAProtobufListArePassedOver(t *testing.T) {
+	unknown := slices.Concat(tagged(90, 0, []byte{0x80, 0x01}), tagged(91, 1, []byte("12345678")), tagged(92, 2, []byte("text")), tagged(93, 5, []byte("1234")))
+	what := slices.Concat(unknown, tagged(1, 2, []byte("v1")), tagged(2, 2, []byte("PodList")), unknown)
+	about := slices.Concat(unknown, tagged(2, 2, []byte("7")), tagged(5, 2, []byte("shard")))
+	body := slices.Concat(unknown, tagged(1, 2, about), unknown, item(t, "a"), unknown, item(t, "b"), unknown)
+	list := slices.Concat([]byte("k8s\x00"), unknown, tagged(1, 2, what), unknown, tagged(2, 2, body), unknown)
+	items, meta, err := protobufList(iotest.OneByteReader(bytes.NewReader(list)))
+	if err != nil || len(items) != 2 || meta.ResourceVersion != "7" {
+		t.Errorf("%d items, %+v, %v", len(items), meta, err)
+	}
+}
+
+// A list may be longer than MaxFrame, an item not.
+func TestAnItemThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
+	long := binary.AppendUvarint([]byte{0x12}, wire.MaxFrame+1)
+	head := binary.AppendUvarint(slices.Concat([]byte("k8s\x00"), tagged(1, 2, tagged(2, 2, []byte("PodList"))), []byte{0x12}), 1<<40)
+	r := io.MultiReader(bytes.NewReader(slices.Concat(head, item(t, "a"), long)), iotest.ErrReader(errors.New("it has read on")))
+	items, _, err := protobufList(r)
+	if !errors.Is(err, wire.ErrTooLarge) || len(items) != 1 {
+		t.Errorf("%d items, %v", len(items), err)
+	}
+}
+
+func TestAnErrorOfTheSourceEndsAProtobufList(t *testing.T) {
+	gone := errors.New("connection reset")
+	whole := sealed(t, aPodList)
+	for _, n := range []int{0, 3, 5, 20, 1000, len(whole)} {
+		if _, _, err := protobufList(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(gone))); !errors.Is(err, gone) {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+	}
 }
