@@ -40,16 +40,19 @@
 //
 // # Where we differ on purpose
 //
-// Each exception is a constant in exceptions_test.go and queue_test.go, with its
-// reason, applied as narrowly as can be said in code. That it is needed is tested:
-// an exception which no seed uses has to go.
+// Each exception is a constant in exceptions_test.go or queue_exceptions_test.go,
+// with its reason, applied as narrowly as can be said in code. Each has a story
+// that is not equal without it; one that needs no exception any more has to go.
+// (TestEveryExceptionIsNeeded, TestEveryQueueExceptionIsNeeded)
 //
 // # What is not asked
 //
 // Not in a script: a watch-list that ends before its bookmark. client-go asks
 // again at once, for ever (issue 140890 of kubernetes), and in a bubble, where an
 // endless loop takes no time, for ever is for ever. Nor objects that cannot be
-// read, of which client-go forgets the event and we do not (see reflector).
+// read, of which client-go forgets the event and we do not (see reflector). Nor,
+// of the queue, what client-go's has no word for: urgent keys, lanes, namespaces,
+// causes; those have a model of their own, in workqueue.
 //
 // This is the one place of the project that may import client-go's tools/cache
 // and util/workqueue; internal/lint sees to that.

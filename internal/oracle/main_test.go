@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 	_ = flags.Set("logtostderr", "false")
 	_ = flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
+	// The same operations in every run, unless flags say otherwise.
+	_ = flag.Set("rapid.checks", "5000")
+	_ = flag.Set("rapid.seed", "1")
+	_ = flag.Set("rapid.nofailfile", "true")
 	os.Exit(m.Run())
 }
 

@@ -146,7 +146,7 @@ func orderly(seed uint64) script {
 }
 
 func (a *author) fault() {
-	switch a.IntN(9) {
+	switch a.IntN(10) {
 	case 0:
 		a.add(end)
 	case 1:
@@ -167,7 +167,12 @@ func (a *author) fault() {
 		a.add(hold)
 		a.changes(1 + a.IntN(8))
 		a.add(release)
-	case 8: // nothing goes wrong
+	case 8: // a relist meets what waits
+		a.add(hold)
+		a.changes(1 + a.IntN(6))
+		a.away(compact)
+		a.add(moment, moment, moment, release)
+	case 9: // nothing goes wrong
 	}
 }
 
