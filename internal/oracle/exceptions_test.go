@@ -32,7 +32,7 @@ const (
 // who was told the last change of the object as an event.
 func excuse(ours, theirs told, watched struct{ ours, theirs bool }) (exception, bool) {
 	switch {
-	case ours.Merged && ours.seen() && theirs.seen():
+	case ours.Merged && ours.What == "deleted" && theirs.What == "deleted" && ours.UID != theirs.UID:
 		return mergedWhileWaiting, true
 	case watched.ours && !watched.theirs:
 		return ownMoments, theirs.isGuessOf(ours)

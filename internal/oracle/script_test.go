@@ -168,12 +168,22 @@ func (a *author) fault() {
 		a.changes(1 + a.IntN(8))
 		a.add(release)
 	case 8: // a relist meets what waits
-		a.add(hold)
-		a.changes(1 + a.IntN(6))
-		a.away(compact)
-		a.add(moment, moment, moment, release)
+		a.holdOverRelist()
 	case 9: // nothing goes wrong
 	}
+}
+
+// holdOverRelist is a list that finds gone what nobody has taken in yet. It is
+// held for longer than it takes to list again.
+func (a *author) holdOverRelist() {
+	waits := a.name()
+	a.add(hold)
+	a.changes(1 + a.IntN(4))
+	a.steps = append(a.steps, step{do: put, key: waits})
+	a.down()
+	a.steps = append(a.steps, step{do: remove, key: waits})
+	a.changes(a.IntN(3))
+	a.add(compact, up, moment, moment, moment, moment, moment, moment, release)
 }
 
 // away is a time without the server, in which things happen; the last of them
