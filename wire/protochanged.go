@@ -36,7 +36,7 @@ func (w *lockstep) messages(a, b message, s shape, live paths, steps int) bool {
 		switch {
 		case !more && !other:
 			return false
-		case more != other || x.number != y.number:
+		case x.number != y.number: // 0 if there is no further one
 			return true
 		case bytes.Equal(x.whole, y.whole):
 		case x.rest == 0 || w.messages(x.inner, y.inner, x.of, x.rest, steps+1):

@@ -59,6 +59,23 @@ func TestChangedInProtobuf(t *testing.T) {
 	}
 }
 
+// Metadata with nothing in it that counts is like none.
+func TestMetadataOfWhichNothingCountsIsNoChange(t *testing.T) {
+	object := func(fields ...[]byte) *wire.Object {
+		o, err := wire.Scan(wire.Protobuf, around(t, bytes.Join(fields, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	spec := tagged(2, 2, []byte("spec"))
+	none, version, name := object(spec), object(tagged(1, 2, tagged(6, 2, []byte("7"))), spec), object(tagged(1, 2, tagged(1, 2, []byte("a"))), spec)
+	check(t, "a resourceVersion", wire.Changed(none, version), false)
+	check(t, "a resourceVersion less", wire.Changed(version, none), false)
+	check(t, "a name", wire.Changed(none, name), true)
+	check(t, "a name less", wire.Changed(name, version), true)
+}
+
 // Two states of a pod have changed if their decoded pods differ in what counts.
 func TestChangedInProtobufAgreesWithDecoding(t *testing.T) {
 	status := wire.Path{"status"}

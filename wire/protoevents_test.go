@@ -55,6 +55,12 @@ func TestAProtobufBookmarkTellsWhenTheInitialEventsEnd(t *testing.T) {
 	const end = metav1.InitialEventsAnnotationKey
 	expect(t, told(protobufEvents(protobufBookmark(t, "9", map[string]string{"a": "true", end: "true", "z": "x"}), protobufBookmark(t, "10", map[string]string{end: "false"}), protobufBookmark(t, "11", nil))),
 		"BOOKMARK /@9 true", "BOOKMARK /@10 false", "BOOKMARK /@11 false", "EOF")
+
+	entry := func(value string) []byte {
+		return tagged(12, 2, slices.Concat(tagged(1, 2, []byte(end)), tagged(2, 2, []byte(value))))
+	}
+	twice := slices.Concat(tagged(6, 2, []byte("9")), entry("false"), entry("true")) // the last one counts
+	expect(t, told(protobufEvents(framed(t, "BOOKMARK", around(t, tagged(1, 2, twice))))), "BOOKMARK /@9 true", "EOF")
 }
 
 func TestAProtobufErrorEventCarriesItsStatus(t *testing.T) {
@@ -67,8 +73,8 @@ func TestAProtobufErrorEventCarriesItsStatus(t *testing.T) {
 }
 
 func TestAProtobufErrorEventWithoutAStatusIsStillAnError(t *testing.T) {
-	aPod := podOf(t, []byte(pod)) // whose spec would be the Status's status
-	for _, object := range [][]byte{nil, []byte("gone"), sealed(t, aPod), around(t, []byte("\xff"))} {
+	other := around(t, tagged(2, 2, []byte("Failure"))) // would be a Status, if only it said so
+	for _, object := range [][]byte{nil, []byte("gone"), sealed(t, podOf(t, bigPod)), around(t, []byte("\xff")), other} {
 		e, err := protobufEvents(framed(t, "ERROR", object)).Next()
 		if err != nil || e.Status == nil || !strings.Contains(e.Status.Message, "without a Status") || e.Status.Code != 500 || len(e.Status.Message) > 4000 {
 			t.Errorf("%+v, %v", e, err)
@@ -193,5 +199,30 @@ func TestAnErrorOfTheSourceEndsAProtobufStream(t *testing.T) {
 				t.Errorf("after %d bytes: %v", n, err)
 			}
 		}
+	}
+}
+
+// The buffer that one long frame took is given back when it is not needed.
+func TestOneLongFrameDoesNotStayInMemory(t *testing.T) {
+	long := framed(t, "ADDED", around(t, slices.Concat(tagged(1, 2, tagged(1, 2, []byte("long"))), tagged(2, 2, make([]byte, 8<<20)))))
+	small := podEvent(t, "ADDED", "a", "1")
+	r := new(wire.Scanner).Events(wire.Protobuf, io.MultiReader(bytes.NewReader(long), &again{of: small}))
+	held := func() uint64 {
+		var now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		return now.HeapAlloc
+	}
+	before := held()
+	for range 100 {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := held()
+	runtime.KeepAlive(r)
+	runtime.KeepAlive(long)
+	if after > before+4<<20 {
+		t.Errorf("%d bytes more than before", after-before)
 	}
 }

@@ -161,14 +161,21 @@ func TestAProtobufListThatBreaksOffIsAnError(t *testing.T) {
 			t.Errorf("after %d bytes: %v", n, err)
 		}
 	}
-	// A stream ends between two fields of the envelope: nothing is missing.
-	if items, _, err := protobufList(bytes.NewReader(whole[:inner])); err != nil || len(items) != 2 {
-		t.Errorf("%d items, %v", len(items), err)
+	// All that was announced is there when it ends between two fields that stand
+	// behind the list.
+	for n := inner; n <= len(whole); n++ {
+		within := (n-inner)%2 == 1
+		items, _, err := protobufList(bytes.NewReader(whole[:n]))
+		if errors.Is(err, io.ErrUnexpectedEOF) != within || len(items) != 2 {
+			t.Errorf("after %d bytes: %d items, %v", n, len(items), err)
+		}
 	}
 }
 
 func TestWhatIsNoProtobufListIsRefused(t *testing.T) {
 	raw := tagged(2, 2, item(t, "a"))
+	podList := slices.Concat([]byte("k8s\x00"), tagged(1, 2, tagged(2, 2, []byte("PodList"))))
+	one := tagged(1, 2, tagged(1, 2, []byte("a")))
 	for name, body := range map[string][]byte{
 		"nothing":               {},
 		"JSON":                  []byte(`{"kind":"PodList","items":[]}`),
@@ -179,9 +186,11 @@ func TestWhatIsNoProtobufListIsRefused(t *testing.T) {
 		"two lists":             append(listOf(t, "PodList", item(t, "a")), raw...),
 		"bad metadata":          listOf(t, "PodList", tagged(1, 2, tagged(4, 2, nil))),
 		"an item too long":      listOf(t, "PodList", []byte{0x12, 0x7f}),
-		"a group":               listOf(t, "PodList", tagged(5, 3, nil)),
-		"a negative length":     listOf(t, "PodList", []byte{0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
-		"no number":             listOf(t, "PodList", []byte{0x02, 0x00}),
+		"an item that begins in the list and ends behind it":  slices.Concat(podList, tagged(2, 2, []byte{0x12, byte(len(one))}), one),
+		"a length that begins in the list and ends behind it": slices.Concat(podList, tagged(2, 2, []byte{0x12}), []byte{byte(len(one))}, one),
+		"a group":           listOf(t, "PodList", tagged(5, 3, nil)),
+		"a negative length": listOf(t, "PodList", []byte{0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}),
+		"no number":         listOf(t, "PodList", []byte{0x02, 0x00}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := protobufList(bytes.NewReader(body)); err == nil {

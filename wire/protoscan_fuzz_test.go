@@ -41,6 +41,7 @@ func protobufSeeds(tb testing.TB) [][]byte {
 	return [][]byte{
 		sealed(tb, podOf(tb, []byte(pod))),
 		{}, []byte("k8s\x00"), []byte("k8s\x00\x0a"), []byte("k8s\x01abc"), []byte(`{"metadata":{"name":"a"}}`),
+		append(around(tb, nil), tagged(3, 0, []byte{1})...), append(around(tb, nil), tagged(4, 2, []byte("application/json"))...),
 		around(tb, nil), around(tb, longer), meta(), meta(name), meta(name, tagged(1, 2, []byte("b"))),
 		append(meta(name), tagged(2, 2, tagged(1, 2, tagged(1, 2, []byte("second"))))...),
 		around(tb, append(tagged(1, 2, name), tagged(1, 2, label)...)),
