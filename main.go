@@ -33,6 +33,7 @@ import (
 	"millrace/reconcile"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
+	"millrace/wire"
 	"millrace/workqueue"
 )
 
@@ -112,7 +113,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	seen = registry.Chain("pods")
 	pods := indexer.New("pods")
 	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{LabelSelector: taskrun.PodSelector, Trace: seen.Source})
+	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{Format: wire.Protobuf, LabelSelector: taskrun.PodSelector, Trace: seen.Source})
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
 	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
