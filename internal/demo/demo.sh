@@ -102,10 +102,12 @@ run_example() {
   say "created $run"
   local state='' now
   for _ in $(seq 600); do
-    now=$(kubectl -n "$namespace" get "$run" -o jsonpath='{.status.conditions[0].reason}: {.status.conditions[0].message}')
-    [ "$now" = "$state" ] || [ "$now" = ": " ] || say "${now%: }"
-    state=$now
-    case $state in Succeeded*) return 0 ;; Failed* | TaskRun*) die "the example failed" ;; esac
+    now=$(kubectl -n "$namespace" get "$run" -o jsonpath='{range .status.conditions[0]}{.status} {.reason}: {.message}{end}')
+    if [ "$now" != "$state" ]; then
+      state=$now now=${now#* }
+      say "${now%: }"
+    fi
+    case $state in True*) return 0 ;; False*) die "the example failed" ;; esac
     sleep 0.2
   done
   die "the example did not end in two minutes"
