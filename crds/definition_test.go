@@ -14,8 +14,9 @@ import (
 
 // kinds are the definitions beside the types, and the type each is made from.
 var kinds = map[string]reflect.Type{
-	"tekton.dev_tasks.yaml":    reflect.TypeFor[Task](),
-	"tekton.dev_taskruns.yaml": reflect.TypeFor[TaskRun](),
+	"tekton.dev_stepactions.yaml": reflect.TypeFor[StepAction](),
+	"tekton.dev_tasks.yaml":       reflect.TypeFor[Task](),
+	"tekton.dev_taskruns.yaml":    reflect.TypeFor[TaskRun](),
 }
 
 // definition is as much of a CustomResourceDefinition as is looked at here.
@@ -93,8 +94,12 @@ func TestSelectableFieldsAreScalars(t *testing.T) {
 func TestGroupAndVersionAreThoseOfTheDefinitions(t *testing.T) {
 	for file := range kinds {
 		d := decodeDefinition(t, file)
-		if got := d.Spec.Group + "/" + d.Spec.Versions[0].Name; got != APIVersion {
-			t.Errorf("%s is of %s, the constants say %s", file, got, APIVersion)
+		want := APIVersion
+		if file == "tekton.dev_stepactions.yaml" {
+			want = Group + "/" + VersionStepActions
+		}
+		if got := d.Spec.Group + "/" + d.Spec.Versions[0].Name; got != want {
+			t.Errorf("%s is of %s, the constants say %s", file, got, want)
 		}
 	}
 }

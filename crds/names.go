@@ -7,16 +7,21 @@ const (
 	APIVersion = Group + "/" + Version
 )
 
+// VersionStepActions is the version of StepActions, which have not reached v1.
+const VersionStepActions = "v1beta1"
+
 // The kinds of this package.
 const (
-	KindTask    = "Task"
-	KindTaskRun = "TaskRun"
+	KindTask       = "Task"
+	KindTaskRun    = "TaskRun"
+	KindStepAction = "StepAction"
 )
 
 // The resources of this package, as URLs spell them.
 const (
-	ResourceTasks    = "tasks"
-	ResourceTaskRuns = "taskruns"
+	ResourceTasks       = "tasks"
+	ResourceTaskRuns    = "taskruns"
+	ResourceStepActions = "stepactions"
 )
 
 // ManagedBy is the value of spec.managedBy that means the same as leaving it

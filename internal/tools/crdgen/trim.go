@@ -60,10 +60,26 @@ func bare(props *apiextensionsv1.JSONSchemaProps) {
 // finish gives the definition what its types cannot say.
 func finish(definition *apiextensionsv1.CustomResourceDefinition) {
 	crd.FixTopLevelMetadata(*definition)
+	reversion(definition)
 	for i := range definition.Spec.Versions {
 		root := definition.Spec.Versions[i].Schema.OpenAPIV3Schema
 		crd.EditSchema(root, visitor(loosenArray))
 		crd.EditSchema(root, visitor(reflow))
+	}
+}
+
+// reversion gives a StepAction its own versions, the stored one first: it has not
+// reached the version of its package. The two differ in nothing but their names.
+func reversion(definition *apiextensionsv1.CustomResourceDefinition) {
+	if definition.Spec.Names.Kind != "StepAction" {
+		return
+	}
+	one := definition.Spec.Versions[0]
+	definition.Spec.Versions = nil
+	for i, name := range []string{"v1beta1", "v1alpha1"} {
+		version := *one.DeepCopy()
+		version.Name, version.Storage = name, i == 0
+		definition.Spec.Versions = append(definition.Spec.Versions, version)
 	}
 }
 
