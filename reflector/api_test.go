@@ -178,6 +178,7 @@ func (s *story) trace(t *Trace) {
 		}
 	}
 	t.Refused = func(r Refusal) { s.logf("refused %s %s", r.Event, r.Key.Name) }
+	t.Sharded = func(sharded bool) { s.logf("sharded: %v", sharded) }
 	if t.Moved == nil {
 		t.Moved = func(_, to State) {
 			if to == Suspended {
@@ -305,6 +306,9 @@ func describe(q url.Values) string {
 		words[0] = "WATCH"
 	case !q.Has("limit"):
 		words = append(words, "whole")
+	}
+	if q.Has("shardSelector") {
+		words = append(words, "shard")
 	}
 	if rv := q.Get("resourceVersion"); rv != "" {
 		words = append(words, "rv="+rv)

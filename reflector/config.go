@@ -16,9 +16,22 @@ type Config struct {
 	// syntax. Default: everything. An object that stops matching looks
 	// deleted, so act on an absence only after a GET by name.
 	LabelSelector, FieldSelector string
-	// Format is what is asked for with Accept. Default wire.JSON, which every
-	// resource has.
+	// ShardSelector narrows to a part of the objects by a hash (KEP-5866), as in
+	// shardRange(object.metadata.namespace, '0x0000000000000000', '0x8000000000000000').
+	// The server is asked once whether it can; where it cannot, everything is
+	// reflected. Status.Sharded and Trace.Sharded say which it is. They say it of
+	// the server that was asked: with replicas of several versions, and across an
+	// upgrade, filter here as well. Default: everything.
+	ShardSelector string
+	// Format is what is asked for with Accept. A server that has no protobuf of
+	// this resource answers in JSON, and that is read as well. Default wire.JSON,
+	// which every resource has.
 	Format wire.Format
+	// DropManagedFields asks the server to leave metadata.managedFields out
+	// (KEP-5958), which saves its work and the network's. One that does not know
+	// how to, as up to 1.37, sends them all the same; one that refuses to be asked
+	// (406) is asked without. Default false.
+	DropManagedFields bool
 
 	// PageSize is the number of objects asked for with one request of a paged
 	// list. Default 500, as every client's, which servers are tuned for.

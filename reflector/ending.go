@@ -42,6 +42,8 @@ const (
 	missing
 	// rejected: any other 4xx; asking the same again is no use.
 	rejected
+	// unacceptable: 406; the server has none of the formats asked for.
+	unacceptable
 )
 
 var (
@@ -80,6 +82,8 @@ func classifyCode(code int32) ending {
 		return denied
 	case code == http.StatusNotFound:
 		return missing
+	case code == http.StatusNotAcceptable:
+		return unacceptable
 	case code >= 400:
 		return rejected
 	}
@@ -98,7 +102,9 @@ func codeOf(s metav1.Status) int32 {
 		return http.StatusForbidden
 	case metav1.StatusReasonNotFound:
 		return http.StatusNotFound
-	case metav1.StatusReasonBadRequest, metav1.StatusReasonInvalid, metav1.StatusReasonMethodNotAllowed, metav1.StatusReasonNotAcceptable:
+	case metav1.StatusReasonNotAcceptable:
+		return http.StatusNotAcceptable
+	case metav1.StatusReasonBadRequest, metav1.StatusReasonInvalid, metav1.StatusReasonMethodNotAllowed:
 		return http.StatusBadRequest
 	}
 	return 0

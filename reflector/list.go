@@ -17,7 +17,7 @@ func (r *Reflector) list(ctx context.Context, p position) outcome {
 	l := listing{r: r, began: time.Now()}
 	opts := r.listOptions(p)
 	for pages := 1; ; pages++ {
-		meta, err := l.page(ctx, opts)
+		meta, err := l.page(ctx, r.accept(p), opts)
 		if err == nil && meta.ResourceVersion == "" {
 			err = errNoRV
 		}
@@ -31,19 +31,23 @@ func (r *Reflector) list(ctx context.Context, p position) outcome {
 		}
 		// A continuation names its own resourceVersion; to name one beside it
 		// is an error.
-		opts = r.options()
+		opts = r.options(p)
 		opts.Limit, opts.Continue = max(r.cfg.PageSize, 0), meta.Continue
 	}
 }
 
-// options narrows as configured.
-func (r *Reflector) options() metav1.ListOptions {
-	return metav1.ListOptions{LabelSelector: r.cfg.LabelSelector, FieldSelector: r.cfg.FieldSelector}
+// options narrows as configured, as far as the server can.
+func (r *Reflector) options(p position) metav1.ListOptions {
+	opts := metav1.ListOptions{LabelSelector: r.cfg.LabelSelector, FieldSelector: r.cfg.FieldSelector}
+	if p.sharded {
+		opts.ShardSelector = r.cfg.ShardSelector
+	}
+	return opts
 }
 
 // listOptions asks for the first page.
 func (r *Reflector) listOptions(p position) metav1.ListOptions {
-	opts := r.options()
+	opts := r.options(p)
 	if !p.whole && r.cfg.PageSize > 0 {
 		opts.Limit = r.cfg.PageSize
 	}
@@ -65,14 +69,23 @@ type listing struct {
 }
 
 // page reads one answer.
-func (l *listing) page(ctx context.Context, opts metav1.ListOptions) (wire.ListMeta, error) {
-	s, err := l.r.open(ctx, opts)
+func (l *listing) page(ctx context.Context, accept string, opts metav1.ListOptions) (wire.ListMeta, error) {
+	s, err := l.r.open(ctx, accept, opts)
 	if err != nil {
 		return wire.ListMeta{}, err
 	}
 	defer s.close()
 	l.begin()
-	meta, err := l.r.scanner.List(l.r.cfg.Format, s, l.item)
+	return l.r.readList(s, l.item)
+}
+
+// readList reads an answer that is a list, in whatever format it is.
+func (r *Reflector) readList(s *stream, item func(*wire.Object, error) error) (wire.ListMeta, error) {
+	format, err := s.format()
+	if err != nil {
+		return wire.ListMeta{}, s.explain(err)
+	}
+	meta, err := r.scanner.List(format, s, item)
 	if err != nil {
 		return meta, s.explain(err)
 	}

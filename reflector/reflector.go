@@ -57,7 +57,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 	resync.Go(func() { r.resyncs(ctx) })
 	defer resync.Wait()
 
-	p := start(r.cfg.PagedListOnly)
+	p := start(r.cfg)
 	for ctx.Err() == nil {
 		r.enter(p)
 		p = r.step(ctx, p)
@@ -72,16 +72,18 @@ func (r *Reflector) Run(ctx context.Context) error {
 // step does the one exchange that a position calls for.
 func (r *Reflector) step(ctx context.Context, p position) position {
 	switch p.state {
+	case Probing:
+		return p.after(r.probe(ctx, p))
 	case WatchListing:
-		return p.afterWatchList(r.watchList(ctx, p))
+		return p.after(r.watchList(ctx, p))
 	case Listing:
-		return p.afterList(r.list(ctx, p))
+		return p.after(r.list(ctx, p))
 	case Watching:
 		o := r.watch(ctx, p)
 		p.stream = nil
-		return p.afterWatch(o)
+		return p.after(o)
 	default: // BackingOff, Suspended
-		return p.afterWait(r.wait(ctx, p))
+		return p.after(r.wait(ctx, p))
 	}
 }
 
@@ -102,12 +104,16 @@ func (r *Reflector) wait(ctx context.Context, p position) outcome {
 	}
 }
 
-// outcomeOf sorts the error that ended an exchange. The error of a request that
-// we stopped ourselves is not the server's.
+// outcomeOf sorts the error that ended an exchange, if it was one. The error of a
+// request that we stopped ourselves is not the server's.
 func (r *Reflector) outcomeOf(ctx context.Context, o outcome, doing string, err error) outcome {
 	o.now = time.Now()
 	if ctx.Err() != nil {
 		o.end = stopped
+		return o
+	}
+	if err == nil {
+		o.end = complete
 		return o
 	}
 	o.end = classify(err)

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"millrace/wire"
 )
 
 // What is asked, to the letter.
@@ -114,13 +112,6 @@ func TestNegativePageSizeAsksForTheWhole(t *testing.T) {
 			s.t.Error(diff)
 		}
 	})
-}
-
-// Protobuf is asked for where it is wanted.
-func TestFormatIsNegotiated(t *testing.T) {
-	if got := accept(wire.Protobuf); got != "application/vnd.kubernetes.protobuf" {
-		t.Errorf("got %q", got)
-	}
 }
 
 // A resource that cannot be asked for ends Run: no server can mend it.

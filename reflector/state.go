@@ -23,6 +23,9 @@ const (
 	// removed, or is not there yet). It is looked for again at the pace of the
 	// backoff.
 	Suspended
+	// Probing: the server is asked for one object, to see whether it selects by
+	// shard. Only with Config.ShardSelector, and once.
+	Probing
 )
 
 // String gives the state's name as logs, traces and debug pages show it.
@@ -38,6 +41,8 @@ func (s State) String() string {
 		return "backing-off"
 	case Suspended:
 		return "suspended"
+	case Probing:
+		return "probing"
 	default:
 		return "stopped"
 	}
@@ -113,9 +118,15 @@ type position struct {
 	// are not, because one has failed.
 	pagesOnly  bool
 	pagesUntil time.Time
+	// probe: whether this server selects by shard is still to be found out;
+	// sharded is what was found.
+	probe, sharded bool
+	// spellings is how many ways of asking for a format are left, should the
+	// server accept none of this one (406).
+	spellings int
 	// bookmarked: this server has been seen to send bookmarks.
 	bookmarked bool
-	// gap: something since the last list was not taken in by the sink.
+	// gap: the sink lacks something that only a list can bring.
 	gap bool
 	// fresh: no watch since the last list has been well.
 	fresh bool
@@ -158,7 +169,10 @@ type outcome struct {
 	healthy bool
 	// bookmarked: a bookmark came.
 	bookmarked bool
-	// gap: an object could not be read, or the sink refused it.
+	// sharded: the answer was one shard's.
+	sharded bool
+	// gap: the sink lacks something that only a list can bring: what could not be
+	// read had no key, or quarantine has no room or no success.
 	gap bool
 	// pages counts complete pages of a list.
 	pages int
@@ -170,17 +184,55 @@ type outcome struct {
 // resourceVersion 0 would be cheaper, but a lagging API server could show a
 // state older than one this program has already acted on (issue 59848 of
 // kubernetes).
-func start(pagesOnly bool) position {
-	p := position{cause: CauseStart, pagesOnly: pagesOnly}
+func start(c Config) position {
+	p := position{cause: CauseStart, pagesOnly: c.PagedListOnly, probe: c.ShardSelector != "", spellings: len(c.spellings()) - 1}
 	return p.to(p.lister(time.Time{}))
 }
 
-// lister is the way of listing that the server is believed to have.
+// lister is the way of listing that the server is believed to have, after what
+// must be known before a list.
 func (p position) lister(now time.Time) State {
-	if p.pagesOnly || now.Before(p.pagesUntil) {
+	switch {
+	case p.probe:
+		return Probing
+	case p.pagesOnly, now.Before(p.pagesUntil):
 		return Listing
 	}
 	return WatchListing
+}
+
+// after takes in how an exchange ended: the whole machine.
+func (p position) after(o outcome) position {
+	if o.end == unacceptable {
+		if p.spellings > 0 {
+			p.spellings--
+			p.err = o.err
+			return p.to(p.state)
+		}
+		o.end = rejected
+	}
+	switch p.state {
+	case Probing:
+		return p.afterProbe(o)
+	case WatchListing:
+		return p.afterWatchList(o)
+	case Listing:
+		return p.afterList(o)
+	case Watching:
+		return p.afterWatch(o)
+	default: // BackingOff, Suspended
+		return p.afterWait(o)
+	}
+}
+
+// afterProbe knows whether the server selects by shard. One that rejects the
+// question does not.
+func (p position) afterProbe(o outcome) position {
+	if o.end != complete && o.end != rejected {
+		return p.afterFailedList(o)
+	}
+	p.probe, p.sharded = false, o.sharded
+	return p.to(p.lister(o.now))
 }
 
 // afterList takes in how a paged list ended.
@@ -206,7 +258,10 @@ func (p position) afterWatchList(o outcome) position {
 		return p.pagesInstead(o.now).to(Listing)
 	case closed, silent, malformed:
 		// No bookmark came. client-go asked again at once, 230,226 times in a
-		// second (issue 140890 of kubernetes); a list can do without it.
+		// second (issue 140890 of kubernetes); a list can do without it. It is a
+		// failure all the same: if the watch after the list closes as early, the
+		// server has had its three requests of this second.
+		p.failures++
 		p.err = o.err
 		return p.pagesInstead(o.now).to(Listing)
 	case unreachable, unavailable:

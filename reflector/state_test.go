@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"millrace/wire"
 )
 
 // Every state has an answer to every ending: it waits, or it goes to another
@@ -18,6 +20,17 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		how  string // what else is true of the exchange
 		want string
 	}{
+		{Probing, complete, "", "watch-listing"},
+		{Probing, complete, "pages", "listing"},
+		{Probing, stopped, "", "probing"},
+		{Probing, rejected, "", "watch-listing"},
+		{Probing, unacceptable, "", "watch-listing"},
+		{Probing, unreachable, "", "backing-off, then probing"},
+		{Probing, silent, "", "backing-off, then probing"},
+		{Probing, unavailable, "", "backing-off, then probing"},
+		{Probing, denied, "", "backing-off, then probing"},
+		{Probing, missing, "", "suspended, then probing"},
+
 		{WatchListing, complete, "", "watching"},
 		{WatchListing, stopped, "", "watch-listing"},
 		{WatchListing, closed, "opened", "listing"},
@@ -35,6 +48,8 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{WatchListing, denied, "", "backing-off, then watch-listing"},
 		{WatchListing, missing, "", "suspended, then watch-listing"},
 		{WatchListing, rejected, "", "listing"},
+		{WatchListing, unacceptable, "", "listing"},
+		{WatchListing, unacceptable, "spellings", "watch-listing"},
 
 		{Listing, complete, "", "watching"},
 		{Listing, stopped, "", "listing"},
@@ -50,6 +65,8 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Listing, denied, "pages", "backing-off, then listing"},
 		{Listing, missing, "pages", "suspended, then listing"},
 		{Listing, rejected, "pages", "backing-off, then listing"},
+		{Listing, unacceptable, "pages", "backing-off, then listing"},
+		{Listing, unacceptable, "pages spellings", "listing"},
 
 		{Watching, stopped, "opened", "watching"},
 		{Watching, closed, "opened healthy", "watching"},
@@ -83,10 +100,12 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Watching, denied, "", "backing-off, then watching"},
 		{Watching, missing, "", "suspended, then watch-listing: missing"},
 		{Watching, rejected, "", "watch-listing: rejected"},
+		{Watching, unacceptable, "", "watch-listing: rejected"},
+		{Watching, unacceptable, "spellings", "watching"},
 		{Watching, rejected, "fresh", "backing-off, then watch-listing: rejected"},
 	} {
 		p, o := arrange(c.in, c.end, c.how, noon)
-		if got := move(p, o); describePosition(got) != c.want {
+		if got := p.after(o); describePosition(got) != c.want {
 			t.Errorf("%v, %d %q: got %q, want %q", c.in, c.end, c.how, describePosition(got), c.want)
 		}
 	}
@@ -96,24 +115,24 @@ func TestEveryEndingInEveryState(t *testing.T) {
 // two exchanges without a pause there is health, or another way is tried, and
 // of those there are few.
 func TestNoEndingRepeatsWithoutAPause(t *testing.T) {
-	endings := []ending{complete, closed, unreachable, silent, malformed, expired, tooLarge, rewound, unavailable, denied, missing, rejected}
+	endings := []ending{complete, closed, unreachable, silent, malformed, expired, tooLarge, rewound, unavailable, denied, missing, rejected, unacceptable}
 	for first := range endings {
 		for second := range endings {
 			for third := range endings {
-				p := start(false)
+				p := start(Config{ShardSelector: "some", Format: wire.Protobuf, DropManagedFields: true})
 				script := []ending{endings[first], endings[second], endings[third]}
 				atOnce := 0
 				for i := range 300 {
 					if p.state == BackingOff || p.state == Suspended {
 						atOnce = 0
-						p = p.afterWait(outcome{end: complete})
+						p = p.after(outcome{end: complete})
 						continue
 					}
 					if atOnce++; atOnce > 12 {
 						t.Fatalf("endings %v: %d exchanges without a pause", script, atOnce)
 					}
 					o := outcome{end: script[i%3], rv: "10", now: time.Unix(0, 0), opened: true, heard: true, progress: i%2 == 0}
-					p = move(p, o)
+					p = p.after(o)
 				}
 			}
 		}
@@ -121,7 +140,7 @@ func TestNoEndingRepeatsWithoutAPause(t *testing.T) {
 }
 
 func arrange(in State, end ending, how string, now time.Time) (position, outcome) {
-	p, o := position{state: in, rv: "10"}, outcome{end: end, rv: "10", now: now}
+	p, o := position{state: in, rv: "10", probe: in == Probing}, outcome{end: end, rv: "10", now: now}
 	for word := range strings.FieldsSeq(how) {
 		switch word {
 		case "opened":
@@ -142,6 +161,8 @@ func arrange(in State, end ending, how string, now time.Time) (position, outcome
 			p.pagesUntil = now.Add(time.Minute)
 		case "fresh":
 			p.fresh = true
+		case "spellings":
+			p.spellings = 2
 		case "failures":
 			p.failures = 1
 		case "mute":
@@ -155,18 +176,6 @@ func arrange(in State, end ending, how string, now time.Time) (position, outcome
 		}
 	}
 	return p, o
-}
-
-// move is step without the exchange.
-func move(p position, o outcome) position {
-	switch p.state {
-	case WatchListing:
-		return p.afterWatchList(o)
-	case Listing:
-		return p.afterList(o)
-	default:
-		return p.afterWatch(o)
-	}
 }
 
 func describePosition(p position) string {
@@ -188,7 +197,7 @@ func describePosition(p position) string {
 func TestFloorOfTheNextList(t *testing.T) {
 	for end, want := range map[ending]string{expired: "10", rewound: "", tooLarge: "", rejected: "10", missing: ""} {
 		p, o := arrange(Watching, end, "opened healthy", time.Unix(0, 0))
-		if got := move(p, o).floor; got != want {
+		if got := p.after(o).floor; got != want {
 			t.Errorf("after ending %d the floor is %q, want %q", end, got, want)
 		}
 	}

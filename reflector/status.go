@@ -13,6 +13,9 @@ type Status struct {
 	// LastEvent is when the server was last heard in a watch, bookmarks
 	// included. More than a minute and a half ago is odd.
 	LastEvent time.Time
+	// Sharded: the server selects by Config.ShardSelector. False until it has said
+	// so, and without a selector.
+	Sharded bool
 	// Refused counts objects that were not taken in.
 	Refused uint64
 	// Err is what keeps it from reflecting now; nil when nothing does.

@@ -22,6 +22,7 @@ import (
 // to the goroutine of Run.
 type stream struct {
 	body   io.ReadCloser
+	head   []byte            // read already, to see what the answer is
 	events *wire.EventReader // of a watch; reads through Read below
 	cancel context.CancelCauseFunc
 	// cause is why the request was cancelled, nil while it was not.
@@ -39,7 +40,7 @@ type stream struct {
 // open makes a request and returns the stream of its answer, to be closed by
 // the caller. The errors are the client's: *errors.StatusError for an answer
 // that was no success.
-func (r *Reflector) open(ctx context.Context, opts metav1.ListOptions) (*stream, error) {
+func (r *Reflector) open(ctx context.Context, accept string, opts metav1.ListOptions) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{
 		cancel:   cancel,
@@ -48,6 +49,7 @@ func (r *Reflector) open(ctx context.Context, opts metav1.ListOptions) (*stream,
 		patience: r.cfg.SilenceTimeout,
 	}
 	body, err := r.request().
+		SetHeader("Accept", accept).
 		SpecificallyVersionedParams(&opts, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
 		Stream(ctx)
 	s.silence.Stop()
@@ -65,21 +67,16 @@ func (r *Reflector) request() *rest.Request {
 	return r.client.Get().
 		NamespaceIfScoped(r.cfg.Namespace, r.cfg.Namespace != "").
 		Resource(r.resource).
-		SetHeader("Accept", accept(r.cfg.Format)).
 		MaxRetries(0)
-}
-
-// accept names one encoding only: the client does not show the header of an
-// answer, so it could not say which of two it got.
-func accept(f wire.Format) string {
-	if f == wire.Protobuf {
-		return "application/vnd.kubernetes.protobuf"
-	}
-	return "application/json"
 }
 
 // Read waits for the next piece, though not for ever.
 func (s *stream) Read(p []byte) (int, error) {
+	if len(s.head) > 0 {
+		n := copy(p, s.head)
+		s.head = s.head[n:]
+		return n, nil
+	}
 	s.silence.Reset(s.patience)
 	n, err := s.body.Read(p)
 	s.silence.Stop()

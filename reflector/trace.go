@@ -23,6 +23,9 @@ type Trace struct {
 	Failed func(Failure)
 	// Refused: an object was not taken in. Nothing else tells of it.
 	Refused func(Refusal)
+	// Sharded: whether the server selects by Config.ShardSelector was found out;
+	// called once, before the first list, if there is a selector.
+	Sharded func(bool)
 	// Resynced: the sink was asked to replay.
 	Resynced func()
 }
@@ -94,6 +97,12 @@ func (t Trace) failed(f Failure) {
 func (t Trace) refused(f Refusal) {
 	if t.Refused != nil {
 		t.Refused(f)
+	}
+}
+
+func (t Trace) sharded(s bool) {
+	if t.Sharded != nil {
+		t.Sharded(s)
 	}
 }
 

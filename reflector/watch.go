@@ -27,16 +27,15 @@ const (
 // (KEP-3157), and leaves the stream open where the objects end.
 func (r *Reflector) watchList(ctx context.Context, p position) outcome {
 	l := listing{r: r, began: time.Now()}
-	s, err := r.open(ctx, r.watchListOptions(p))
+	s, err := r.open(ctx, r.accept(p), r.watchListOptions(p))
 	if err != nil {
 		return r.outcomeOf(ctx, outcome{}, "watch-list", err)
 	}
 	deadline := time.AfterFunc(initialDeadline, func() { s.cancel(errNoEnd) })
 	defer deadline.Stop()
 	s.patience = initialSilence
-	s.events = r.scanner.Events(r.cfg.Format, s)
 	l.begin()
-	resourceVersion, err := l.initialEvents(s.events)
+	resourceVersion, err := l.initialEvents(s)
 	if err != nil {
 		l.abort()
 		s.close()
@@ -48,7 +47,7 @@ func (r *Reflector) watchList(ctx context.Context, p position) outcome {
 }
 
 func (r *Reflector) watchListOptions(p position) metav1.ListOptions {
-	opts := r.watchOptions(p.floor)
+	opts := r.watchOptions(p, p.floor)
 	yes := true
 	opts.SendInitialEvents = &yes
 	opts.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
@@ -56,8 +55,8 @@ func (r *Reflector) watchListOptions(p position) metav1.ListOptions {
 }
 
 // watchOptions asks for changes after a resourceVersion.
-func (r *Reflector) watchOptions(resourceVersion string) metav1.ListOptions {
-	opts := r.options()
+func (r *Reflector) watchOptions(p position, resourceVersion string) metav1.ListOptions {
+	opts := r.options(p)
 	opts.Watch, opts.AllowWatchBookmarks = true, true
 	opts.ResourceVersion = resourceVersion
 	seconds := int64(r.cfg.WatchTimeout.Seconds() * (1 + r.random.Float64()))
@@ -67,9 +66,12 @@ func (r *Reflector) watchOptions(resourceVersion string) metav1.ListOptions {
 
 // initialEvents reads up to the bookmark that ends the list, and returns its
 // resourceVersion.
-func (l *listing) initialEvents(events *wire.EventReader) (string, error) {
+func (l *listing) initialEvents(s *stream) (string, error) {
+	if err := l.r.beginEvents(s); err != nil {
+		return "", err
+	}
 	for {
-		event, err := events.Next()
+		event, err := s.events.Next()
 		if isUnreadable(err) {
 			l.items++
 			l.unreadable(err)
@@ -109,17 +111,33 @@ func (r *Reflector) watch(ctx context.Context, p position) outcome {
 	s := p.stream
 	if s == nil {
 		var err error
-		if s, err = r.open(ctx, r.watchOptions(p.rv)); err != nil {
+		if s, err = r.open(ctx, r.accept(p), r.watchOptions(p, p.rv)); err != nil {
 			return r.outcomeOf(ctx, o, "watch", err)
 		}
-		s.events = r.scanner.Events(r.cfg.Format, s)
 	}
 	defer s.close()
 	r.opened()
 	o.opened = true
-	err := r.follow(s.events, &o)
+	err := r.beginEvents(s)
+	if err == nil {
+		err = r.follow(s.events, &o)
+	}
 	o.healthy = time.Since(s.opened) >= r.cfg.HealthyAfter
 	return r.streamEnded(ctx, s, o, "watch", err, errHasty)
+}
+
+// beginEvents waits for the first bytes of a stream, which say how it is spelled;
+// a stream that a watch-list left is past them.
+func (r *Reflector) beginEvents(s *stream) error {
+	if s.events != nil {
+		return nil
+	}
+	format, err := s.format()
+	if err != nil {
+		return err
+	}
+	s.events = r.scanner.Events(format, s)
+	return nil
 }
 
 // follow gives events to the sink until the stream ends, and says how it did.
