@@ -1,0 +1,139 @@
+// Record keeps what an API server says of TaskRuns and of their pods while a
+// command makes some: the bytes of its watch streams, as they come.
+//
+//	record -out DIR COMMAND [ARG...]
+//
+// It writes one stream a resource and format, compressed with zstd, and the
+// first page of a list of each beside it, for its shape. The frames of one
+// object stand together, in the order in which they came; nothing else about
+// them is changed. KUBECONFIG names the cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"millrace/wire"
+)
+
+// settle is how long the streams are read on after the command has ended: what
+// it waited for may reach them a little later than it.
+const settle = 3 * time.Second
+
+// source is one stream to record.
+type source struct {
+	path   string // of the resource on the server
+	query  string
+	format wire.Format
+	accept string
+	file   string
+}
+
+func sources() []source {
+	const json, protobuf = "application/json", "application/vnd.kubernetes.protobuf"
+	const pods, ofRuns = "/api/v1/pods", "labelSelector=tekton.dev%2FtaskRun"
+	return []source{
+		{pods, ofRuns, wire.JSON, json, "pods.json"},
+		{pods, ofRuns, wire.Protobuf, protobuf, "pods.pb"},
+		{"/apis/tekton.dev/v1/taskruns", "", wire.JSON, json, "taskruns.json"},
+		// PipelineRuns go here once they are served: one line, and their turn in
+		// package objects.
+	}
+}
+
+func main() {
+	out := flag.String("out", "", "folder to write to")
+	flag.Parse()
+	if err := run(*out, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string, command []string) error {
+	if out == "" || len(command) == 0 {
+		return errors.New("usage: record -out DIR COMMAND [ARG...]")
+	}
+	client, err := connect()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	tapes := make([]*tape, len(sources()))
+	var watching errgroup.Group
+	for i, s := range sources() {
+		if tapes[i], err = newTape(ctx, client, s); err != nil {
+			return fmt.Errorf("watch %s: %w", s.file, err)
+		}
+		watching.Go(tapes[i].run)
+	}
+	if err := runCommand(ctx, command); err != nil {
+		return err
+	}
+	time.Sleep(settle) //nolint:forbidigo // Nothing says that a server has no more to say.
+	for i, s := range sources() {
+		page, err := get(ctx, client, s, "limit=3")
+		if err != nil {
+			return fmt.Errorf("list %s: %w", s.file, err)
+		}
+		if err := write(out, "list-"+s.file, page); err != nil {
+			return err
+		}
+		defer tapes[i].close()
+	}
+	stop()
+	if err := watching.Wait(); err != nil {
+		return err
+	}
+	for i, s := range sources() {
+		if err := write(out, s.file, tapes[i].frames()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func connect() (rest.Interface, error) {
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to record: %w (set KUBECONFIG)", err)
+	}
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	return rest.UnversionedRESTClientFor(cfg)
+}
+
+func runCommand(ctx context.Context, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", command[0], err)
+	}
+	return nil
+}
+
+func get(ctx context.Context, client rest.Interface, s source, query string) ([]byte, error) {
+	return client.Get().RequestURI(s.path+"?"+s.query+"&"+query).SetHeader("Accept", s.accept).Do(ctx).Raw()
+}
+
+func write(dir, name string, raw []byte) error {
+	packer, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20))
+	if err != nil {
+		return err
+	}
+	packed := packer.EncodeAll(raw, nil)
+	fmt.Printf("%-20s %8d bytes, %7d packed\n", name, len(raw), len(packed))
+	return os.WriteFile(filepath.Join(dir, name+".zst"), packed, 0o644)
+}
