@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// packWindow is how far back a packer looks for what an object repeats: the
+// dictionary, and an object of usual size.
+const packWindow = 4 * DictionarySize
+
+// Packer packs objects with one dictionary. It holds some megabytes of tables,
+// and is of no use to who only unpacks: make it for a batch, then drop it. It
+// belongs to one goroutine.
+type Packer struct {
+	dictionary *Dictionary
+	encoder    *zstd.Encoder
+	frame      []byte
+}
+
+// Packer makes a packer that uses d.
+//
+// Of the encoder's levels it takes the second best. With the same dictionary,
+// pods take 742, 719 and 719 bytes at the levels default, better and best, in
+// 0.06, 0.1 and 2 ms each, and the encoder 3, 9 and 72 MB.
+func (d *Dictionary) Packer() (*Packer, error) {
+	e, err := zstd.NewWriter(nil,
+		zstd.WithEncoderDictRaw(0, d.content),
+		zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(packWindow),
+		zstd.WithSingleSegment(true),
+		zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("make an encoder for objects: %w", err)
+	}
+	return &Packer{dictionary: d, encoder: e}, nil
+}
+
+// Pack makes a packed form of o, which stays as it is. It returns nil, and o is
+// better kept plain, where the packed form would not be smaller than the bytes,
+// or would not come back as o is: that is so for an object of which facts were
+// cut, such as its labels, and is found out by unpacking what was packed.
+func (p *Packer) Pack(o *Object) *Packed {
+	p.frame = p.encoder.EncodeAll(o.raw, p.frame[:0])
+	if len(p.frame)-len(frameMagic) >= len(o.raw) || !fits(o) {
+		return nil
+	}
+	packed := p.seal(o, p.frame[len(frameMagic):])
+	if back, err := packed.Object(); err != nil || !identical(o, back) {
+		return nil
+	}
+	return packed
+}
+
+// fits says whether the lengths of the strings that stay at hand can be told in
+// a Packed. Those of every object that a server has taken can.
+func fits(o *Object) bool {
+	return len(o.key.Namespace) <= math.MaxUint8 && len(o.key.Name) <= math.MaxUint16 &&
+		len(o.uid) <= math.MaxUint8 && len(o.version) <= math.MaxUint8
+}
+
+// seal puts an object's strings and its blob into one piece.
+func (p *Packer) seal(o *Object, blob []byte) *Packed {
+	var b strings.Builder
+	b.Grow(len(o.key.Namespace) + len(o.key.Name) + len(o.uid) + len(o.version) + len(blob))
+	b.WriteString(o.key.Namespace)
+	b.WriteString(o.key.Name)
+	b.WriteString(string(o.uid))
+	b.WriteString(o.version)
+	b.Write(blob)
+	return &Packed{
+		text:       b.String(),
+		dictionary: p.dictionary,
+		saved:      o.saved,
+		format:     o.format,
+		namespace:  uint8(len(o.key.Namespace)),
+		name:       uint16(len(o.key.Name)),
+		uid:        uint8(len(o.uid)),
+		version:    uint8(len(o.version)),
+	}
+}
+
+// identical says whether two objects are the same in every respect.
+func identical(a, b *Object) bool {
+	return a.key == b.key && a.uid == b.uid && a.version == b.version &&
+		a.generation == b.generation && a.deleting == b.deleting && a.format == b.format &&
+		a.saved == b.saved && a.metaFrom == b.metaFrom && a.metaTo == b.metaTo &&
+		slices.Equal(a.labels, b.labels) && slices.Equal(a.owners, b.owners) && bytes.Equal(a.raw, b.raw)
+}
