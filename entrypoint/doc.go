@@ -22,36 +22,55 @@
 //     once then: it waits by inotify, also for directories that are not there
 //     yet. Where the kernel gives out no inotify instance (128 per user is a
 //     usual limit, and a full node has more steps) it looks every 50 ms.
+//
 //  2. Failure stops the line. Where `<wait_file>.err` appears instead, the
 //     command never starts: Reason Skipped, exit status 1, `.err` handed on.
+//
 //  3. The exit status is the command's own, 128+n where signal n ended it, 127
 //     where there is no such command or interpreter, 126 where it cannot be
 //     executed, 2 where the flags are wrong. A command that does not start is
 //     a broken step, for -on_error continue too.
+//
 //  4. With -on_error continue a failed command lets the next step run: the real
 //     exit code is recorded, the program's own status is 0.
+//
 //  5. -timeout counts from the start of the command, not from the start of the
 //     container. At its end the process group is killed: Reason
 //     TimeoutExceeded, exit status 1.
+//
 //  6. Signals that kubelet and people send reach the command's whole process
 //     group. While waiting, one that would end a process ends the wait, as
 //     Skipped.
+//
 //  7. As process 1 of its container it reaps the orphans it is handed, and never
 //     mistakes the end of one for the end of the command.
+//
 //  8. Results are the declared names only, from regular files only; no link is
 //     followed, so that one step cannot make another one publish its secrets.
 //     Their bytes are kept as they are, the last newline too (a byte that is not
 //     UTF-8 cannot be in JSON and becomes U+FFFD).
+//
 //  9. The termination message has at most 4096 bytes, or as many as -max_message
 //     says. Where results do not fit the step fails and says which; nothing is cut
 //     short.
+//
 //  10. A command that writes the termination message by itself is heard for
 //     declared results. What is ours to say (when it started, why it ended) it
 //     cannot say for us.
+//
 //  11. The directory of -working_dir is made when it is the step's turn, and
 //     belongs to the step's user.
+//
 //  12. The post file comes last: who sees it finds the message and the exit code
 //     complete.
+//
+//  13. What -when says is looked at when it is the step's turn. Where it does not
+//     hold the command does not run: Reason Skipped, exit status 0, and the next
+//     step has its turn.
+//
+//  14. Results of earlier steps are put in by -arg and -env, in one go: what they
+//     hold is never looked at for references. One that was not written, or is not
+//     of the kind that is asked for, breaks the step before its command starts.
 //
 // It does not promise that background processes outlive the command: when this
 // program ends its container ends, as it would without this program. Nor, without

@@ -30,6 +30,10 @@ type step struct {
 	stdoutPath      string        // a second place for what the command prints
 	stderrPath      string
 
+	arguments   map[int]template // of command, by place
+	environment []variable
+	when        []condition // all must hold, else the step is skipped
+
 	script     string // written to scriptFile just before it runs
 	scriptFile string
 	command    []string // never empty
@@ -61,6 +65,12 @@ func parseStep(args []string) (step, error) {
 		s.script += piece
 		return nil
 	})
+	t := templates{of: &s}
+	f.Func("arg", "the `place` of an argument that -text and -ref after it make up; the command is 0", t.argument)
+	f.Func("env", "the `name` of a variable that -text and -ref after it make up", t.variable)
+	f.Func("text", "a piece of `text`", t.text)
+	f.Func("ref", "the result of an earlier step: `step/result`, with [*], [0] or [key] for a part of it", t.ref)
+	f.Func("when", "`conditions` to run under, in JSON", readConditions(&s.when))
 	f.StringVar(&s.scriptFile, "script_file", "", "`file` to write the script to")
 	f.StringVar(&entrypoint, "entrypoint", "", "the `command` to run; its arguments follow --")
 
@@ -87,8 +97,8 @@ func (s step) check(onError string) error {
 		return fmt.Errorf("-max_message %d: must be positive", s.maxMessage)
 	case (s.script == "") != (s.scriptFile == ""):
 		return errors.New("-script and -script_file come together")
-	case len(s.stepResults) > 0 && s.metadataDir == "":
-		return errors.New("-step_results needs -step_metadata_dir")
+	case (len(s.stepResults) > 0 || len(s.arguments) > 0 || len(s.environment) > 0 || len(s.when) > 0) && s.metadataDir == "":
+		return errors.New("-step_results, -arg, -env and -when need -step_metadata_dir")
 	}
 	for _, name := range slices.Concat(s.results, s.stepResults) {
 		if name == "." || name == ".." || strings.ContainsRune(name, '/') {

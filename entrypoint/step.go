@@ -21,6 +21,7 @@ type ending struct {
 	ran     bool      // the command did, so there may be results
 	code    int       // the command's exit code, or this program's for want of one
 	reason  string    // set when it was not the command that chose to end
+	passed  bool      // the step was not to run, and the next one is
 }
 
 // own says whether code is the command's own. Only then can the steps go on
@@ -39,6 +40,12 @@ func (s step) run(signals <-chan os.Signal) int {
 		return s.record(notStarted(err))
 	}
 	started := time.Now()
+	if holds, err := s.holds(); err == nil && !holds {
+		return s.record(ending{started: started, reason: reasonSkipped, passed: true})
+	} else if err != nil {
+		complainf("not starting %s: %v", s.command[0], err)
+		return s.record(neverRan(exitFailed, ""))
+	}
 	end, err := s.start(signals)
 	if err != nil {
 		complainf("%v", err)
@@ -50,6 +57,9 @@ func (s step) run(signals <-chan os.Signal) int {
 
 func (s step) start(signals <-chan os.Signal) (ending, error) {
 	if err := s.prepare(); err != nil {
+		return ending{}, err
+	}
+	if err := s.fill(); err != nil {
 		return ending{}, err
 	}
 	path, err := lookPath(s.command[0], os.Getenv("PATH"))
@@ -100,7 +110,7 @@ func enter(dir string) error {
 // record writes down how the step ended, in the order in which it may be read:
 // who sees the post file finds the rest complete. It returns the exit status.
 func (s step) record(end ending) int {
-	goesOn := end.own() && (end.code == 0 || s.continueOnError)
+	goesOn := end.passed || end.own() && (end.code == 0 || s.continueOnError)
 	err := s.writeMessage(end)
 	if err == nil && end.own() && s.metadataDir != "" {
 		err = writeOver(filepath.Join(s.metadataDir, "exitCode"), strconv.Itoa(end.code))

@@ -15,6 +15,15 @@ import (
 // resultName keeps a result from being a path, or two names.
 var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
+func checkTask(spec *crds.TaskSpec) *refusal {
+	for _, check := range []func(*crds.TaskSpec) *refusal{checkSteps, checkStepResults} {
+		if refused := check(spec); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
 // checkSteps finds what the API server would not find in the pod, or would
 // report in words that speak of containers that the user has never seen.
 func checkSteps(spec *crds.TaskSpec) *refusal {
@@ -63,10 +72,12 @@ func checkStep(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 		return invalid("step %q has both a script and a command, and can have one of them", name)
 	case step.OnError != "" && step.OnError != crds.OnErrorContinue && step.OnError != crds.OnErrorStopAndFail:
 		return invalid("step %q: onError is %q, and can be %q or %q", name, step.OnError, crds.OnErrorContinue, crds.OnErrorStopAndFail)
+	case len(step.Params) > 0:
+		return invalid("step %q has params, and only a StepAction takes them: it has no ref", name)
 	case step.Timeout != nil && step.Timeout.Duration < 0:
 		return invalid("step %q: timeout %s is negative", name, step.Timeout.Duration)
 	}
-	for _, check := range []func(*crds.TaskSpec, crds.Step, string) *refusal{checkRequests, checkMounts, checkUsages} {
+	for _, check := range []func(*crds.TaskSpec, crds.Step, string) *refusal{checkRequests, checkMounts, checkUsages, checkResults, checkWhen} {
 		if refused := check(spec, step, name); refused != nil {
 			return refused
 		}
@@ -112,6 +123,32 @@ func checkUsages(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 	for _, usage := range step.Workspaces {
 		if !slices.ContainsFunc(spec.Workspaces, func(d crds.WorkspaceDeclaration) bool { return d.Name == usage.Name }) {
 			return invalid("step %q: undefined workspace %q", name, usage.Name)
+		}
+	}
+	return nil
+}
+
+func checkResults(_ *crds.TaskSpec, step crds.Step, name string) *refusal {
+	seen := map[string]bool{}
+	for _, result := range step.Results {
+		switch {
+		case !resultName.MatchString(result.Name):
+			return invalid("step %q: result %q: its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends", name, result.Name)
+		case seen[result.Name]:
+			return invalid("step %q: there is more than one result %q", name, result.Name)
+		}
+		seen[result.Name] = true
+	}
+	return nil
+}
+
+func checkWhen(_ *crds.TaskSpec, step crds.Step, name string) *refusal {
+	for _, when := range step.When {
+		switch {
+		case when.Operator != crds.WhenIn && when.Operator != crds.WhenNotIn:
+			return invalid("step %q: when: operator %q is not recognized. valid operators: in,notin", name, when.Operator)
+		case len(when.Values) == 0:
+			return invalid("step %q: when: expecting non-empty values field", name)
 		}
 	}
 	return nil

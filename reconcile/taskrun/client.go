@@ -18,9 +18,10 @@ import (
 // Client makes the API calls of this package, each of them safe to repeat.
 // Errors are those of apimachinery's api/errors, wrapped at most.
 type Client interface {
-	// GetTaskRun, GetTask and GetPod read what the server holds now.
+	// GetTaskRun and the like read what the server holds now.
 	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
 	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
+	GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error)
 	GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
 	// PatchTaskRun and PatchTaskRunStatus apply a JSON merge patch, and return the
 	// resource version that came of it.
@@ -54,17 +55,22 @@ func NewAPIClient(tekton rest.Interface, core typedcorev1.CoreV1Interface) *APIC
 
 // GetTaskRun reads a TaskRun.
 func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
-	return get[crds.TaskRun](ctx, c.tekton, crds.ResourceTaskRuns, key)
+	return get[crds.TaskRun](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name))
 }
 
 // GetTask reads a Task.
 func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
-	return get[crds.Task](ctx, c.tekton, crds.ResourceTasks, key)
+	return get[crds.Task](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTasks).Name(key.Name))
 }
 
-func get[T any](ctx context.Context, client rest.Interface, resource string, key types.NamespacedName) (*T, error) {
-	raw, err := body(client.Get().MaxRetries(0).Namespace(key.Namespace).Resource(resource).Name(key.Name).
-		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
+// GetStepAction reads a StepAction, which is of another version than the rest.
+func (c *APIClient) GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error) {
+	return get[crds.StepAction](ctx, c.tekton.Get().AbsPath("apis", crds.Group, crds.VersionStepActions,
+		"namespaces", key.Namespace, crds.ResourceStepActions, key.Name))
+}
+
+func get[T any](ctx context.Context, request *rest.Request) (*T, error) {
+	raw, err := body(request.MaxRetries(0).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
 	if err != nil {
 		return nil, err
 	}

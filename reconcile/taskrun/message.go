@@ -14,6 +14,7 @@ import (
 const (
 	entryTaskResult = 1
 	entryInternal   = 3
+	entryStepResult = 4
 )
 
 // compressedPrefix marks a message that Tekton's entrypoint has compressed
@@ -36,6 +37,8 @@ func (t *entryType) UnmarshalJSON(raw []byte) error {
 		*t = entryTaskResult
 	case "InternalTektonResult":
 		*t = entryInternal
+	case "StepResult":
+		*t = entryStepResult
 	default:
 		// Whatever else there is stays, and means nothing to us.
 		n, err := strconv.Atoi(text)
@@ -85,6 +88,8 @@ type report struct {
 	exitCode  *int32       // of the command, where the container's own is 0 by onError: continue
 	visible   string       // the message without what is only between entrypoint and controller
 	results   []entry      // of the task, declared or not
+
+	stepResults []entry // of the step itself, likewise
 }
 
 // readReport never fails: what cannot be understood is shown as it is.
@@ -101,8 +106,11 @@ func readReport(message string) report {
 			continue
 		}
 		visible = append(visible, e)
-		if e.Type == entryTaskResult {
+		switch e.Type {
+		case entryTaskResult:
 			r.results = append(r.results, e)
+		case entryStepResult:
+			r.stepResults = append(r.stepResults, e)
 		}
 	}
 	if len(visible) > 0 {

@@ -129,29 +129,61 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 	if run.Status.TaskSpec != nil || run.IsDone() {
 		return nil
 	}
-	name, _ := source(run)
-	if name == "" { // embedded, or refused
+	name, refused := source(run)
+	if refused != nil {
 		return nil
 	}
-	var err error
-	o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name})
-	return err
+	if name != "" {
+		var err error
+		o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name})
+		if err != nil || o.Task == nil {
+			return err
+		}
+	}
+	return r.observeActions(ctx, o)
+}
+
+func (r *Reconciler) observeActions(ctx context.Context, o *observation) error {
+	o.Actions = map[string]actionAnswer{}
+	for _, name := range actionNames(taskSpec(o.Run, o.Task)) {
+		action, none, err := find(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name}, r.parts.Caches.StepAction, r.parts.Client.GetStepAction)
+		if err != nil {
+			return fmt.Errorf("get StepAction: %w", err)
+		}
+		o.Actions[name] = actionAnswer{action, none}
+	}
+	return nil
 }
 
 // task returns the Task, or why there is none, or trouble with finding out.
 func (r *Reconciler) task(ctx context.Context, key types.NamespacedName) (task *crds.Task, none, trouble error) {
-	cached, ok, err := r.parts.Caches.Task(key)
-	if ok {
-		return &cached, err, nil
+	task, none, trouble = find(ctx, key, r.parts.Caches.Task, r.parts.Client.GetTask)
+	if trouble != nil {
+		trouble = fmt.Errorf("get Task: %w", trouble)
 	}
-	task, err = r.parts.Client.GetTask(ctx, key)
+	return task, none, trouble
+}
+
+// find takes an object from the cache, or from the server where the cache has none.
+func find[T any](
+	ctx context.Context, key types.NamespacedName,
+	cache func(types.NamespacedName) (T, bool, error), server func(context.Context, types.NamespacedName) (*T, error),
+) (object *T, none, trouble error) {
+	cached, ok, err := cache(key)
+	if ok && err != nil {
+		return nil, err, nil
+	}
+	if ok {
+		return &cached, nil, nil
+	}
+	object, err = server(ctx, key)
 	var unreadable *unreadableError
 	switch {
 	case apierrors.IsNotFound(err), errors.As(err, &unreadable):
 		return nil, err, nil
 	case err != nil:
-		return nil, nil, fmt.Errorf("get Task: %w", err)
+		return nil, nil, err
 	default:
-		return task, nil, nil
+		return object, nil, nil
 	}
 }

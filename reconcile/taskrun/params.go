@@ -125,6 +125,7 @@ func (v variables) setParam(reference string, value crds.ParamValue) {
 	case crds.ParamTypeArray:
 		v.arrays[reference] = value.ArrayVal
 	case crds.ParamTypeObject:
+		v.objects[reference] = value.ObjectVal
 		for key, one := range value.ObjectVal {
 			v.strings[reference+"."+key] = one
 			v.strings[reference+"["+strconv.Quote(key)+"]"] = one

@@ -27,6 +27,9 @@ type observation struct {
 	Task *crds.Task
 	// NoTask is why there is no Task to run, for good; nil as a rule.
 	NoTask error
+	// Actions are the StepActions that the steps of the task refer to, by name; they
+	// are looked at for as long as Task is.
+	Actions map[string]actionAnswer
 	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
 	// only if the server had none after what the run's status tells of.
 	Pod *corev1.Pod
@@ -243,11 +246,26 @@ func (d decision) withoutPod() Plan {
 	if refused != nil {
 		return d.refuse(refused)
 	}
-	spec, refused := resolve(d.Run, d.Task)
+	if refused := d.missingAction(); refused != nil {
+		return d.refuse(refused)
+	}
+	spec, refused := resolve(d.Run, d.Task, d.Actions)
 	if refused != nil {
 		return d.refuse(refused)
 	}
 	return d.start(spec)
+}
+
+func (d decision) missingAction() *refusal {
+	for i, step := range taskSpec(d.Run, d.Task).Steps {
+		if step.Ref == nil {
+			continue
+		}
+		if none := d.Actions[step.Ref.Name].None; none != nil {
+			return unresolved("failed to resolve step ref for step %q (index %d): %v", stepName(step, i), i, none)
+		}
+	}
+	return nil
 }
 
 // start writes down what is going to be run before it makes anything run. From
@@ -393,9 +411,9 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 	if whose(d.Pod, d.Run) != ours {
 		return d.conclude(status, failure(reason, message))
 	}
-	status.Steps = stepStates(d.Pod, status.Steps)
+	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
 	if status.TaskSpec != nil {
-		status.Results = results(status.TaskSpec, d.Pod)
+		status.Results = gather(status.TaskSpec, d.Pod).results
 	}
 	p := d.conclude(status, failure(reason, message))
 	if alive(d.Pod) {
@@ -465,7 +483,7 @@ func (d decision) follow() Plan {
 
 // running tells what the steps are at.
 func (d decision) running(why string, status crds.TaskRunStatus) Plan {
-	status.Steps = stepStates(d.Pod, status.Steps)
+	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
 	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
 	p := d.write(why, status)
 	p.Requeue = d.poll(d.untilTimeout(status))
@@ -483,7 +501,7 @@ func (d decision) adopt() crds.TaskRunStatus {
 		status.StartTime = &at
 	}
 	if status.TaskSpec == nil {
-		if spec, refused := resolve(d.Run, d.Task); refused == nil {
+		if spec, refused := resolve(d.Run, d.Task, d.Actions); refused == nil {
 			status.TaskSpec = spec
 		}
 	}
@@ -492,11 +510,16 @@ func (d decision) adopt() crds.TaskRunStatus {
 
 // judge ends a run whose pod is complete.
 func (d decision) judge(status crds.TaskRunStatus) Plan {
-	status.Steps = stepStates(d.Pod, status.Steps)
+	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	condition := outcome(d.Pod)
 	if status.TaskSpec != nil {
-		status.Results = results(status.TaskSpec, d.Pod)
+		found := gather(status.TaskSpec, d.Pod)
+		status.Results = found.results
+		if wrong := found.refusal(); wrong != nil && condition.Status == corev1.ConditionTrue {
+			condition = failure(wrong.reason, wrong.message)
+		}
 	}
-	p := d.conclude(status, outcome(d.Pod))
+	p := d.conclude(status, condition)
 	if alive(d.Pod) {
 		p.Actions = append(p.Actions, StopPod{d.Pod.Name, d.Pod.UID})
 	}
@@ -506,7 +529,7 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 // giveUp ends a run whose pod will never start. The status goes first: were the
 // pod deleted first, a crash in between would have it made again.
 func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
-	status.Steps = stepStates(d.Pod, status.Steps)
+	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
 	p := d.conclude(status, failure(r.reason, r.message))
 	p.Actions = append(p.Actions, DeletePod{d.Pod.Name, d.Pod.UID})
 	return p

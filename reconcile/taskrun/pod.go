@@ -61,9 +61,14 @@ type sketch struct {
 	steps      []mergedStep
 }
 
-func (b blueprint) sketch() (sketch, *refusal) {
+func (b *blueprint) sketch() (sketch, *refusal) {
 	var s sketch
 	var err error
+	if b.run.Spec.Retries > 0 {
+		if b.spec, err = apply(attemptNumber(strconv.Itoa(attempt(b.run))), b.spec); err != nil {
+			return s, invalid("%v", err)
+		}
+	}
 	v := runVariables(b.run, b.spec)
 	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v); err != nil {
 		return s, invalid("%v", err)
@@ -260,21 +265,6 @@ func (b blueprint) allowedEnv(env []corev1.EnvVar) []corev1.EnvVar {
 	})
 }
 
-// workingDir makes a relative directory one of the workspace, as Tekton does.
-func workingDir(dir string) string {
-	if dir == "" || path.IsAbs(dir) {
-		return dir
-	}
-	return path.Join(workspaceDir, dir)
-}
-
-// inWorkspace tells the directories that Tekton has an init container make. Here
-// the entrypoint makes them: the container runtime would do it as root, so that
-// steps of other users could not write there.
-func inWorkspace(dir string) bool {
-	return strings.HasPrefix(path.Clean(dir), workspaceDir+"/")
-}
-
 // withInternalMounts adds the controller's own mounts; where the user mounts the
 // same path, the user's wins.
 func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.VolumeMount {
@@ -302,52 +292,6 @@ func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.Volum
 	return all
 }
 
-// entrypointArgs is the command line of the step's entrypoint; the contract is
-// that of the entrypoint package.
-func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
-	var args []string
-	if i > 0 {
-		args = append(args, "-wait_file", runDir+"/"+strconv.Itoa(i-1)+"/out")
-	}
-	args = append(args,
-		"-post_file", runDir+"/"+strconv.Itoa(i)+"/out",
-		"-termination_path", terminationLog,
-		"-step_metadata_dir", stepsDir+"/"+containerName(step.Step, i))
-	if len(b.spec.Results) > 0 {
-		args = append(args, "-results", resultNames(b.spec.Results))
-	}
-	if step.OnError != "" {
-		args = append(args, "-on_error", string(step.OnError))
-	}
-	if step.Timeout != nil {
-		args = append(args, "-timeout", step.Timeout.Duration.String())
-	}
-	if step.StdoutConfig != nil {
-		args = append(args, "-stdout_path", step.StdoutConfig.Path)
-	}
-	if step.StderrConfig != nil {
-		args = append(args, "-stderr_path", step.StderrConfig.Path)
-	}
-	if size < maxMessage {
-		args = append(args, "-max_message", strconv.Itoa(size))
-	}
-	if dir := workingDir(step.container.WorkingDir); inWorkspace(dir) {
-		args = append(args, "-working_dir", dir)
-	}
-	command := step.container.Command
-	if step.Script != "" {
-		file := scriptsDir + "/script-" + strconv.Itoa(i)
-		for _, piece := range pieces(withInterpreter(step.Script), maxArgument) {
-			args = append(args, "-script", escape(piece))
-		}
-		args = append(args, "-script_file", file)
-		command = []string{file}
-	}
-	args = append(args, "-entrypoint", command[0], "--")
-	args = append(args, command[1:]...)
-	return append(args, step.container.Args...)
-}
-
 // maxMessage and maxMessages are how many bytes of termination messages the kubelet
 // keeps, of a container and of a pod.
 const (
@@ -358,14 +302,6 @@ const (
 // messageSize is how much the kubelet keeps of each message. Containers that an
 // admission webhook adds to the pod make it less.
 func messageSize(containers int) int { return maxMessages / containers }
-
-func resultNames(results []crds.TaskResult) string {
-	names := make([]string, len(results))
-	for i, result := range results {
-		names[i] = result.Name
-	}
-	return strings.Join(names, ",")
-}
 
 // withInterpreter gives a script the interpreter that it does not name. One that
 // it names after empty lines counts, as in Tekton; but the kernel would not find it

@@ -26,12 +26,10 @@ func invalid(format string, args ...any) *refusal {
 // status.taskSpec before anything is started, and from then on only that copy is
 // read: a Task that is edited or deleted in mid-run changes nothing.
 //
-// task is the Task of spec.taskRef, and nil for an embedded one.
-func resolve(run *crds.TaskRun, task *crds.Task) (*crds.TaskSpec, *refusal) {
-	spec := run.Spec.TaskSpec
-	if task != nil {
-		spec = &task.Spec
-	}
+// task is the Task of spec.taskRef, and nil for an embedded one; actions are the
+// StepActions that its steps refer to.
+func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer) (*crds.TaskSpec, *refusal) {
+	spec := taskSpec(run, task)
 	if refused := unserved(run, spec); refused != nil {
 		return nil, refused
 	}
@@ -49,11 +47,22 @@ func resolve(run *crds.TaskRun, task *crds.Task) (*crds.TaskSpec, *refusal) {
 	if err := w.check(); err != nil {
 		return nil, invalid("%v", err)
 	}
-	resolved, refused := replace(spec, v, w)
+	v.attemptLater = run.Spec.Retries > 0
+	r := replacement{task: v, shared: contextVariables(run), actions: actions}
+	r.shared.attemptLater = v.attemptLater
+	resolved, refused := r.replace(spec, w)
 	if refused != nil {
 		return nil, refused
 	}
-	return resolved, checkSteps(resolved)
+	return resolved, checkTask(resolved)
+}
+
+// taskSpec is what the author of the task wrote.
+func taskSpec(run *crds.TaskRun, task *crds.Task) *crds.TaskSpec {
+	if task != nil {
+		return &task.Spec
+	}
+	return run.Spec.TaskSpec
 }
 
 // checkRun finds what would otherwise be reported about the pod.
@@ -70,16 +79,22 @@ func checkRun(run *crds.TaskRun) *refusal {
 	return nil
 }
 
-// runVariables are those that depend on nothing but the run and the parameters
-// that its task declares; the pod template may use these and no others.
-func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables {
+// contextVariables are those that depend on nothing but the run.
+func contextVariables(run *crds.TaskRun) variables {
 	v := newVariables()
-	v.setParams(paramValues(spec.Params, run.Spec.Params))
 	v.strings["context.taskRun.name"] = run.Name
 	v.strings["context.taskRun.namespace"] = run.Namespace
 	v.strings["context.taskRun.uid"] = string(run.UID)
 	v.strings["context.task.name"] = taskName(run)
 	v.strings["context.task.retry-count"] = strconv.Itoa(attempt(run))
+	return v
+}
+
+// runVariables are those of the run and the parameters that its task declares;
+// the pod template may use these and no others.
+func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables {
+	v := contextVariables(run)
+	v.setParams(paramValues(spec.Params, run.Spec.Params))
 	return v
 }
 
@@ -97,29 +112,77 @@ func (v variables) setPaths(spec *crds.TaskSpec) {
 	}
 }
 
-// replace returns the spec with the variables replaced in every field in which
-// Tekton replaces them.
-func replace(spec *crds.TaskSpec, v variables, w workspaces) (*crds.TaskSpec, *refusal) {
-	v.setPaths(spec)
-	v.setWorkspaces(w)
-	v.faults = &faults{}
-	out := *spec
-	out.Workspaces = w.declared
-	out.DisplayName = v.text(spec.DisplayName)
-	out.Steps = slices.Clone(spec.Steps)
-	var err error
-	for i, step := range spec.Steps {
-		if out.Steps[i], err = apply(v.with(v.ownPaths(step.Workspaces)), step); err != nil {
-			return nil, invalid("step %q %v", stepName(step, i), err)
+// resultPaths are where a step leaves results of its own.
+func resultPaths(container string, results []crds.StepResult) map[string]string {
+	paths := map[string]string{}
+	for _, result := range results {
+		for _, reference := range spellings("step.results", result.Name) {
+			paths[reference+".path"] = resultsOfStep(container) + "/" + result.Name
 		}
 	}
+	return paths
+}
+
+// A replacement is the variables of one task, and of the StepActions in it, which
+// share all but the parameters.
+type replacement struct {
+	task, shared variables
+	actions      map[string]actionAnswer
+}
+
+// replace returns the spec with the variables replaced in every field in which
+// Tekton replaces them, and with StepActions in the place of references.
+func (r replacement) replace(spec *crds.TaskSpec, w workspaces) (*crds.TaskSpec, *refusal) {
+	found := &faults{}
+	for _, v := range []*variables{&r.task, &r.shared} {
+		v.setPaths(spec)
+		v.setWorkspaces(w)
+		v.faults = found
+	}
+	out := *spec
+	out.Workspaces = w.declared
+	out.DisplayName = r.task.text(spec.DisplayName)
+	out.Steps = slices.Clone(spec.Steps)
+	var err error
+	for i := range spec.Steps {
+		if out.Steps[i], err = r.step(spec.Steps[i], i); err != nil {
+			return nil, invalid("step %q %v", stepName(spec.Steps[i], i), err)
+		}
+	}
+	v := r.task
+	v.ofSteps = true
 	if out.StepTemplate, err = apply(v, spec.StepTemplate); err != nil {
 		return nil, invalid("stepTemplate %v", err)
 	}
-	if out.Volumes, err = apply(v, spec.Volumes); err != nil {
+	if out.Volumes, err = apply(r.task, spec.Volumes); err != nil {
 		return nil, invalid("volumes %v", err)
 	}
-	return &out, v.faults.refusal()
+	return &out, found.refusal()
+}
+
+func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
+	container := containerName(step, i)
+	v := r.task.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, step.Results))
+	v.ofSteps = true
+	given := step.Params
+	step.Params = nil
+	replaced, err := apply(v, step)
+	if err != nil || step.Ref == nil {
+		replaced.Params = given // for checkStep to refuse
+		return replaced, err
+	}
+	action := r.actions[step.Ref.Name].Action
+	if action == nil {
+		return step, fmt.Errorf("refers to StepAction %q, which has not been looked for", step.Ref.Name)
+	}
+	v.takesResults = true
+	values := make(crds.Params, len(given))
+	for j, param := range given {
+		values[j] = crds.Param{Name: param.Name, Value: v.param(param.Value)}
+	}
+	shared := r.shared.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, action.Spec.Results))
+	shared.ofSteps = true
+	return inline(replaced, action, values, shared)
 }
 
 func (f *faults) refusal() *refusal {
@@ -129,6 +192,8 @@ func (f *faults) refusal() *refusal {
 		return invalid("non-existent param references:%v", f.outside)
 	case len(f.isolated) > 0:
 		return invalid("variable is not properly isolated: %v: an array can only be a whole element of command or args", f.isolated)
+	case len(f.misplaced) > 0:
+		return invalid("stepResult substitutions are only allowed in env, command and args: %v", f.misplaced)
 	case len(f.unknown) > 0:
 		return invalid("non-existent variable: %v: neither does the task declare it nor the run give it", f.unknown)
 	default:

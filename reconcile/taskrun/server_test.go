@@ -32,6 +32,7 @@ type server struct {
 	run   *crds.TaskRun
 	raw   []byte // of the run, as stored
 	tasks map[string]*crds.Task
+	steps map[string]*crds.StepAction
 	pods  map[string]*corev1.Pod
 
 	frozen *server // what the caches show instead, if set
@@ -61,7 +62,7 @@ const (
 var errLost = errors.New("connection reset by peer")
 
 func newServer(run *crds.TaskRun) *server {
-	s := &server{tasks: map[string]*crds.Task{}, pods: map[string]*corev1.Pod{}, faults: map[int]fault{}}
+	s := &server{tasks: map[string]*crds.Task{}, steps: map[string]*crds.StepAction{}, pods: map[string]*corev1.Pod{}, faults: map[int]fault{}}
 	run.UID = "11111111-2222-3333-4444-555555555555"
 	if run.Name == "" {
 		run.Name = run.GenerateName + "abcde"
@@ -136,6 +137,17 @@ func (s *server) GetTask(_ context.Context, key types.NamespacedName) (*crds.Tas
 		return nil, notFound("tasks.tekton.dev", key.Name)
 	}
 	return task, nil
+}
+
+func (s *server) GetStepAction(_ context.Context, key types.NamespacedName) (*crds.StepAction, error) {
+	if done, err := s.enter("get stepaction", nil); !done || err != nil {
+		return nil, err
+	}
+	action, ok := s.steps[key.Name]
+	if !ok {
+		return nil, notFound("stepactions.tekton.dev", key.Name)
+	}
+	return action, nil
 }
 
 func (s *server) GetPod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {
@@ -270,6 +282,12 @@ func (s *server) caches() Caches {
 				return *task, true, nil
 			}
 			return crds.Task{}, false, nil
+		},
+		StepAction: func(key types.NamespacedName) (crds.StepAction, bool, error) {
+			if action, ok := s.seen().steps[key.Name]; ok {
+				return *action, true, nil
+			}
+			return crds.StepAction{}, false, nil
 		},
 		Pod: func(key types.NamespacedName) (corev1.Pod, bool, error) {
 			pod, ok := s.seen().pods[key.Name]

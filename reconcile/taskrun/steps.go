@@ -48,17 +48,29 @@ func countSteps(pod *corev1.Pod) int {
 }
 
 // stepStates is the steps part of a run's status. A step that has been seen to
-// end stays as it was seen then.
-func stepStates(pod *corev1.Pod, before []crds.StepState) []crds.StepState {
+// end stays as it was seen then. spec may be nil, where it was lost.
+func stepStates(spec *crds.TaskSpec, pod *corev1.Pod, before []crds.StepState) []crds.StepState {
 	var states []crds.StepState
 	for _, status := range stepStatuses(pod) {
 		if old, ok := stateOf(before, status.Name); ok && old.Terminated != nil {
 			states = append(states, old)
 			continue
 		}
-		states = append(states, stepState(status))
+		states = append(states, stepState(stepOf(spec, status.Name), status))
 	}
 	return states
+}
+
+// stepOf is the step that the container runs.
+func stepOf(spec *crds.TaskSpec, container string) crds.Step {
+	if spec != nil {
+		for i, step := range spec.Steps {
+			if containerName(step, i) == container {
+				return step
+			}
+		}
+	}
+	return crds.Step{}
 }
 
 func stateOf(states []crds.StepState, container string) (crds.StepState, bool) {
@@ -69,7 +81,7 @@ func stateOf(states []crds.StepState, container string) (crds.StepState, bool) {
 	return states[i], true
 }
 
-func stepState(status corev1.ContainerStatus) crds.StepState {
+func stepState(step crds.Step, status corev1.ContainerStatus) crds.StepState {
 	state := crds.StepState{
 		ContainerState: crds.ContainerState(status.State),
 		Name:           strings.TrimPrefix(status.Name, stepPrefix),
@@ -82,6 +94,7 @@ func stepState(status corev1.ContainerStatus) crds.StepState {
 	terminated := *status.State.Terminated
 	told := readReport(terminated.Message)
 	terminated.Message = told.visible
+	state.Results = ownResults(step.Results, told)
 	if told.startedAt != nil {
 		terminated.StartedAt = *told.startedAt
 	}
@@ -124,28 +137,6 @@ func endSteps(states []crds.StepState, reason string, at metav1.Time) []crds.Ste
 		ended[i].TerminationReason = why
 	}
 	return ended
-}
-
-// results are the declared results of the task that its steps have left, in the
-// order of the declarations; of two steps that leave the same one, the later
-// counts. A name that the task does not declare is nobody's result.
-func results(spec *crds.TaskSpec, pod *corev1.Pod) []crds.TaskRunResult {
-	values := map[string]string{}
-	for _, status := range stepStatuses(pod) {
-		if status.State.Terminated == nil {
-			continue
-		}
-		for _, result := range readReport(status.State.Terminated.Message).results {
-			values[result.Key] = result.Value
-		}
-	}
-	var found []crds.TaskRunResult
-	for _, declared := range spec.Results {
-		if value, ok := values[declared.Name]; ok {
-			found = append(found, crds.TaskRunResult{Name: declared.Name, Type: crds.ParamTypeString, Value: crds.NewString(value)})
-		}
-	}
-	return found
 }
 
 // begun tells whether the first step was ever seen to run. The others' containers

@@ -129,7 +129,7 @@ func tell(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks := map[string]*crds.Task{}
+	tasks, actions := map[string]*crds.Task{}, map[string]*crds.StepAction{}
 	began := false
 	for document := range strings.SplitSeq(string(raw), "\n---\n") {
 		var kind metav1.TypeMeta
@@ -141,11 +141,15 @@ func tell(t *testing.T, file string) string {
 			task := &crds.Task{}
 			w.read(document, task)
 			tasks[task.Name] = task
+		case crds.KindStepAction:
+			action := &crds.StepAction{}
+			w.read(document, action)
+			actions[action.Name] = action
 		case crds.KindTaskRun:
 			run := &crds.TaskRun{}
 			w.read(document, run)
 			w.server = newServer(run)
-			w.server.tasks = tasks
+			w.server.tasks, w.server.steps = tasks, actions
 			w.restart()
 		case "Moment":
 			if !began {
@@ -219,6 +223,7 @@ func (w *world) happen(m moment) {
 		delete(w.server.pods, name)
 	case m.TaskGone:
 		clear(w.server.tasks)
+		clear(w.server.steps)
 	case m.Restart:
 		w.restart()
 	}

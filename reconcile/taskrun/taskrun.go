@@ -112,6 +112,8 @@ type Caches struct {
 	Task    func(types.NamespacedName) (crds.Task, bool, error)
 	Pod     func(types.NamespacedName) (corev1.Pod, bool, error)
 
+	StepAction func(types.NamespacedName) (crds.StepAction, bool, error)
+
 	// TaskRuns and Pods are the caches that the functions read, for the gate.
 	TaskRuns reconcile.Cache
 	Pods     reconcile.Cache

@@ -50,27 +50,23 @@ func unservedOfWorkspaces(bindings []crds.WorkspaceBinding) []feature {
 }
 
 func unservedOfTask(spec *crds.TaskSpec) []feature {
-	features := make([]feature, 0, 1+len(spec.Params)+2*len(spec.Results))
+	features := make([]feature, 0, 1+len(spec.Params))
 	features = append(features, feature{len(spec.Sidecars) > 0, "sidecars", "run the task without them, or start what they do in a step"})
 	for _, param := range spec.Params {
 		features = append(features, feature{len(param.Enum) > 0, fmt.Sprintf("params[%s].enum", param.Name), "check the value in a step"})
-	}
-	for _, result := range spec.Results {
-		other := result.Type != "" && result.Type != crds.ParamTypeString
-		features = append(features,
-			feature{other, fmt.Sprintf("results[%s].type: %s", result.Name, result.Type), "declare it a string and write JSON into it"},
-			feature{result.Value != nil, fmt.Sprintf("results[%s].value", result.Name), "write the result to $(results." + result.Name + ".path)"})
 	}
 	return features
 }
 
 func unservedOfStep(step crds.Step, field string) []feature {
-	return []feature{
-		{step.Ref != nil, field + ".ref", "write the StepAction's image and script into the step"},
-		{len(step.Params) > 0, field + ".params", "only a StepAction takes parameters, and these are not served"},
-		{len(step.Results) > 0, field + ".results", "declare the result in the task"},
-		{len(step.When) > 0, field + ".when", "test the condition in the step's script"},
+	var features []feature
+	if step.Ref != nil {
+		features = append(features, feature{step.Ref.Resolver != "", field + ".ref.resolver: " + step.Ref.Resolver, "apply the StepAction to the cluster, and refer to it by name"})
 	}
+	for _, when := range step.When {
+		features = append(features, feature{when.CEL != "", field + ".when.cel", "write the condition with input, operator and values"})
+	}
+	return features
 }
 
 // source tells where the task of a run comes from, or refuses the run. ref is

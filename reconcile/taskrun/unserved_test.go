@@ -24,19 +24,14 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 		step + "\nworkspaces: [{name: w, volumeClaimTemplate: {}}]":        "spec.workspaces[w].volumeClaimTemplate",
 		"taskSpec: {sidecars: [{name: s, image: x}], steps: [{image: x}]}": "sidecars",
 		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}":  "params[p].enum",
-		"taskSpec: {results: [{name: r, type: array}], steps: [{}]}":       "results[r].type: array",
-		"taskSpec: {results: [{name: r, type: object}], steps: [{}]}":      "results[r].type: object",
-		"taskSpec: {results: [{name: r, value: x}], steps: [{}]}":          "results[r].value",
-		"taskSpec: {steps: [{ref: {name: x}}]}":                            "steps[unnamed-0].ref",
-		"taskSpec: {steps: [{name: a, params: [{name: x, value: y}]}]}":    "steps[a].params",
-		"taskSpec: {steps: [{name: a, results: [{name: x}]}]}":             "steps[a].results",
-		"taskSpec: {steps: [{name: a, when: [{input: x}]}]}":               "steps[a].when",
+		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":             "steps[a].ref.resolver: git",
+		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":                 "steps[a].when.cel",
 		"taskRef: {resolver: git}":                                         "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
 		_, refused := source(run)
 		if refused == nil {
-			_, refused = resolve(run, nil)
+			_, refused = resolve(run, nil, nil)
 		}
 		if refused == nil || refused.reason != crds.TaskRunReasonFailedValidation || !strings.HasPrefix(refused.message, field+" is not served") {
 			t.Errorf("%s: %v", field, refused)
@@ -50,7 +45,7 @@ func TestMessagesHaveAnEnd(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&script, "$(params.päram%d) ", i)
 	}
-	_, refused := resolve(parseRun(t, "taskSpec: {steps: [{image: x, script: '"+script.String()+"'}]}"), nil)
+	_, refused := resolve(parseRun(t, "taskSpec: {steps: [{image: x, script: '"+script.String()+"'}]}"), nil, nil)
 	got := failure(refused.reason, refused.message).Message
 	if len(got) > maxConditionMessage+20 || !utf8.ValidString(got) || !strings.HasPrefix(got, "non-existent variable: [$(params.päram0)") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
@@ -62,7 +57,7 @@ func TestLongTaskNameIsRefused(t *testing.T) {
 	for length, fine := range map[int]bool{63: true, 64: false} {
 		run := parseRun(t, "taskRef: {name: "+strings.Repeat("x", length)+"}")
 		task := &crds.Task{Spec: crds.TaskSpec{Steps: []crds.Step{{Image: "x", Script: "x"}}}}
-		if _, refused := resolve(run, task); (refused == nil) != fine {
+		if _, refused := resolve(run, task, nil); (refused == nil) != fine {
 			t.Errorf("%d characters: %v", length, refused)
 		}
 	}
@@ -95,6 +90,15 @@ func TestInvalidIsRefused(t *testing.T) {
 		"taskSpec: {stepTemplate: {volumeMounts: [{name: v, mountPath: /tekton/homes}]}, steps: [{name: a, image: x, script: x}]}":                                                                                `TaskRunValidationFailed: step "a": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "/tekton/homes")`,
 		"taskSpec: {steps: [{name: a, image: x, script: x, volumeMounts: [{name: tekton-internal-run, mountPath: /x}]}]}":                                                                                         `TaskRunValidationFailed: step "a": volumeMount name "tekton-internal-run" cannot start with "tekton-internal-"`,
 		"taskSpec: {steps: [{name: a, image: x, script: x, workspaces: [{name: w}]}]}":                                                                                                                            `TaskRunValidationFailed: step "a": undefined workspace "w"`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, params: [{name: p, value: v}]}]}":                                                                                                                      `TaskRunValidationFailed: step "a" has params, and only a StepAction takes them: it has no ref`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, results: [{name: ../x}]}]}":                                                                                                                            `TaskRunValidationFailed: step "a": result "../x": its name becomes the name of a file, and can have letters, digits, -, _ and . with a letter or digit at both ends`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, results: [{name: r}, {name: r}]}]}":                                                                                                                    `TaskRunValidationFailed: step "a": there is more than one result "r"`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, when: [{input: x, operator: exists, values: [x]}]}]}":                                                                                                  `TaskRunValidationFailed: step "a": when: operator "exists" is not recognized. valid operators: in,notin`,
+		"taskSpec: {steps: [{name: a, image: x, script: x, when: [{input: x, operator: in}]}]}":                                                                                                                   `TaskRunValidationFailed: step "a": when: expecting non-empty values field`,
+		"taskSpec: {steps: [{name: a, image: x, script: '$(steps.a.results.r)'}]}":                                                                                                                                "TaskRunValidationFailed: stepResult substitutions are only allowed in env, command and args: [$(steps.a.results.r)]",
+		"taskSpec: {steps: [{name: a, image: x, args: ['$(steps.a.results.r)'], results: [{name: r}]}]}":                                                                                                          `TaskRunValidationFailed: step "a" refers to $(steps.a.results.r), and no step before it declares such a result`,
+		"taskSpec: {results: [{name: r, value: x}], steps: [{name: a, image: x, script: x}]}":                                                                                                                     `TaskRunValidationFailed: result "r": its value "x" is not the result of a step: write $(steps.<step>.results.<result>)`,
+		"taskSpec: {results: [{name: r, value: $(steps.a.results.x)}], steps: [{name: a, image: x, script: x}]}":                                                                                                  `TaskRunValidationFailed: result "r": its value "$(steps.a.results.x)" is not the result of a step: write $(steps.<step>.results.<result>)`,
 		"taskSpec: {}": "TaskRunValidationFailed: the task has no steps",
 		"taskSpec: {steps: [{name: a, script: x}]}":                                                                                       `TaskRunValidationFailed: step "a" has no image`,
 		"taskSpec: {steps: [{name: a, image: x, script: x, command: [y]}]}":                                                               `TaskRunValidationFailed: step "a" has both a script and a command, and can have one of them`,
@@ -115,7 +119,7 @@ func TestInvalidIsRefused(t *testing.T) {
 		run := parseRun(t, spec)
 		_, refused := source(run)
 		if refused == nil {
-			_, refused = resolve(run, nil)
+			_, refused = resolve(run, nil, nil)
 		}
 		if refused == nil || refused.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", spec, refused, want)
@@ -127,7 +131,7 @@ func TestInvalidIsRefused(t *testing.T) {
 func TestBindingOfReferredTaskMustBeDeclared(t *testing.T) {
 	run := parseRun(t, "taskRef: {name: t}\nworkspaces: [{name: w, emptyDir: {}}]")
 	task := &crds.Task{Spec: *parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}").Spec.TaskSpec}
-	_, refused := resolve(run, task)
+	_, refused := resolve(run, task, nil)
 	if refused == nil || refused.message != `workspace binding "w" does not match any declared workspace` {
 		t.Errorf("got %v", refused)
 	}
@@ -136,7 +140,7 @@ func TestBindingOfReferredTaskMustBeDeclared(t *testing.T) {
 func TestLongNamesAreRefused(t *testing.T) {
 	run := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
 	run.Name = strings.Repeat("a", 64)
-	if _, refused := resolve(run, nil); refused == nil || !strings.Contains(refused.message, "metadata.name has 64 characters") {
+	if _, refused := resolve(run, nil, nil); refused == nil || !strings.Contains(refused.message, "metadata.name has 64 characters") {
 		t.Errorf("got %v", refused)
 	}
 }

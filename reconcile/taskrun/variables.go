@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"millrace/crds"
 )
 
 // variables are the values that $(...) references stand for.
@@ -18,23 +20,34 @@ import (
 //
 // Text is replaced in one pass from left to right, and what was put in is never
 // looked at again: a parameter whose value is "$(params.token)" yields those
-// characters and not the token.
+// characters and not the token. See later.go for the two that are replaced later.
 type variables struct {
 	strings map[string]string
-	arrays  map[string][]string // by the reference without "[*]"
-	faults  *faults             // nil where nobody asks
+	arrays  map[string][]string          // by the reference without "[*]"
+	objects map[string]map[string]string // likewise; only the value of a parameter can be a whole one
+	results map[string]string            // parameters that are the result of a step, by the name of that: steps.a.results.b
+	faults  *faults                      // nil where nobody asks
+
+	encoded      bool // the values have been through settle: see later.go
+	attemptLater bool // the run has more than one attempt
+	takesResults bool // this field can have results of steps
+	ofSteps      bool // so can some fields in what is being replaced
 }
 
 // faults collects references that cannot mean anything, each once, in the
 // order in which they were met.
 type faults struct {
-	unknown  []string // a name that a task may use only when it is declared
-	outside  []string // an index beyond the end of its array
-	isolated []string // an array that is not a whole element of command or args
+	unknown   []string // a name that a task may use only when it is declared
+	outside   []string // an index beyond the end of its array
+	isolated  []string // an array that is not a whole element of command or args
+	misplaced []string // the result of a step, in a field that is read before any step runs
 }
 
 func newVariables() variables {
-	return variables{strings: map[string]string{}, arrays: map[string][]string{}}
+	return variables{
+		strings: map[string]string{}, arrays: map[string][]string{},
+		objects: map[string]map[string]string{}, results: map[string]string{},
+	}
 }
 
 // with returns the variables with some strings replaced; v is not changed.
@@ -48,12 +61,24 @@ func (v variables) with(values map[string]string) variables {
 	return v
 }
 
+// later are the forms of reference that may be left in the text.
+func (v variables) later() []string {
+	var forms []string
+	if v.takesResults {
+		forms = append(forms, laterResult)
+	}
+	if v.attemptLater {
+		forms = append(forms, laterAttempt)
+	}
+	return forms
+}
+
 // text replaces the references of a string, in time that grows with its length
 // and no faster: a name holds no "$(", so between two ")" only the last "$("
 // can open a reference.
 func (v variables) text(s string) string {
-	var out strings.Builder
-	rest, replaced := s, false
+	var out draft
+	rest := s
 	for {
 		end := strings.IndexByte(rest, ')')
 		if end < 0 {
@@ -62,33 +87,143 @@ func (v variables) text(s string) string {
 		at := strings.LastIndex(rest[:end], "$(")
 		if at < 0 {
 			out.WriteString(rest[:end+1])
-		} else if value, ok := v.value(rest[at+2 : end]); ok {
-			out.WriteString(rest[:at])
-			out.WriteString(value)
-			replaced = true
 		} else {
-			v.note(rest[at+2 : end])
-			out.WriteString(rest[:end+1])
+			out.WriteString(rest[:at])
+			v.replace(&out, rest[at+2:end])
 		}
 		rest = rest[end+1:]
 	}
-	if !replaced {
-		return s
-	}
 	out.WriteString(rest)
-	return out.String()
+	return out.settle(v.later())
+}
+
+// replace writes what the reference of that name stands for, or the reference.
+func (v variables) replace(out *draft, name string) {
+	value, known := v.value(name)
+	result, isResult := v.stepResult(name)
+	switch {
+	case v.attemptLater && "("+name+")" == laterAttempt:
+		out.refer(name)
+	case known:
+		v.put(out, value)
+	case isResult:
+		v.refer(out, result)
+	default:
+		v.note(name)
+		out.WriteString("$(" + name + ")")
+	}
+}
+
+// put writes a value, in which only an earlier pass can have left references.
+func (v variables) put(out *draft, value string) {
+	if !v.encoded {
+		out.WriteString(value)
+		return
+	}
+	for _, p := range split(value, []string{laterResult, laterAttempt}) {
+		out.WriteString(p.text)
+		switch {
+		case p.ref == "":
+		case "("+p.ref+")" == laterAttempt:
+			out.refer(p.ref)
+		default:
+			v.refer(out, p.ref)
+		}
+	}
+}
+
+// refer leaves a reference to a step's result where that can be had.
+func (v variables) refer(out *draft, name string) {
+	if !v.takesResults && v.faults != nil {
+		v.faults.misplaced = appendOnce(v.faults.misplaced, "$("+name+")")
+	}
+	out.refer(name)
+}
+
+// stepResult tells which result of a step a name stands for: itself, or what a
+// parameter of that name, maybe with an index or a key, was given.
+func (v variables) stepResult(name string) (string, bool) {
+	if isStepResult(name) {
+		return name, true
+	}
+	for end := len(name); end > 0; end = max(strings.LastIndexByte(name[:end], '['), strings.LastIndexByte(name[:end], '.')) {
+		if result, ok := v.results[name[:end]]; ok {
+			return result + name[end:], true
+		}
+	}
+	return "", false
+}
+
+func isStepResult(name string) bool {
+	step, result, ok := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
+	return ok && strings.HasPrefix(name, "steps.") && step != "" && result != "" && !strings.ContainsAny(name, " \n\t'\"$")
 }
 
 // elements replaces the references of one element of command or args, which
 // becomes several elements, or none, when it is exactly one array.
 func (v variables) elements(s string) []string {
-	if name, ok := strings.CutPrefix(s, "$("); ok && strings.IndexByte(name, ')') == len(name)-1 {
-		name = strings.TrimSuffix(name[:len(name)-1], "[*]")
-		if array, ok := v.arrays[name]; ok {
-			return array
-		}
+	name, whole := wholeReference(s)
+	array, ok := v.arrays[strings.TrimSuffix(name, "[*]")]
+	if !whole || !ok {
+		return []string{v.text(s)}
 	}
-	return []string{v.text(s)}
+	elements := make([]string, len(array))
+	for i := range array {
+		var out draft
+		v.put(&out, array[i])
+		elements[i] = out.settle(v.later())
+	}
+	return elements
+}
+
+// wholeReference is the name in a text that is one reference and nothing else.
+func wholeReference(s string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(s, "$(")
+	if !ok || strings.IndexByte(name, ')') != len(name)-1 {
+		return "", false
+	}
+	return name[:len(name)-1], true
+}
+
+// param replaces the references of a parameter's value. One that is exactly an
+// array or an object becomes that.
+func (v variables) param(value crds.ParamValue) crds.ParamValue {
+	switch value.Type {
+	case crds.ParamTypeArray:
+		var elements []string
+		for _, element := range value.ArrayVal {
+			elements = append(elements, v.elements(element)...)
+		}
+		return crds.NewArray(elements...)
+	case crds.ParamTypeObject:
+		keys := make(map[string]string, len(value.ObjectVal))
+		for _, key := range slices.Sorted(maps.Keys(value.ObjectVal)) {
+			keys[key] = v.text(value.ObjectVal[key])
+		}
+		return crds.NewObject(keys)
+	}
+	name, whole := wholeReference(value.StringVal)
+	name = strings.TrimSuffix(name, "[*]")
+	if _, ok := v.arrays[name]; whole && ok {
+		return crds.NewArray(v.elements(value.StringVal)...)
+	}
+	if object, ok := v.objects[name]; whole && ok {
+		return v.object(object)
+	}
+	if _, isString := v.strings[name]; whole && isString {
+		return crds.NewString(v.text("$(" + name + ")")) // x[*] of a string is the string
+	}
+	return crds.NewString(v.text(value.StringVal))
+}
+
+func (v variables) object(object map[string]string) crds.ParamValue {
+	keys := make(map[string]string, len(object))
+	for key, value := range object {
+		var out draft
+		v.put(&out, value)
+		keys[key] = out.settle(v.later())
+	}
+	return crds.NewObject(keys)
 }
 
 func (v variables) value(name string) (string, bool) {
@@ -147,10 +282,26 @@ func appendOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
+// A replacer makes new texts of old ones. in returns the one for a field.
+type replacer interface {
+	text(string) string
+	elements(string) []string
+	in(field string) replacer
+}
+
+// in tells where in a step Tekton's entrypoint, and ours, puts results of steps.
+func (v variables) in(field string) replacer {
+	switch field {
+	case "command", "args", "env", "when":
+		v.takesResults = v.takesResults || v.ofSteps
+	}
+	return v
+}
+
 // apply returns a copy of value in which the references of every string are
 // replaced. Keys of maps are names and stay as they are. Arrays spread in the
-// fields command and args only.
-func apply[T any](v variables, value T) (T, error) {
+// fields command and args, and among the values of a condition.
+func apply[T any](r replacer, value T) (T, error) {
 	var out T
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -162,7 +313,7 @@ func apply[T any](v variables, value T) (T, error) {
 	if err := decoder.Decode(&tree); err != nil {
 		return out, fmt.Errorf("decode %T: %w", value, err)
 	}
-	if raw, err = json.Marshal(v.walk(tree)); err != nil {
+	if raw, err = json.Marshal(walk(r, tree)); err != nil {
 		return out, fmt.Errorf("encode %T: %w", value, err)
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -171,24 +322,24 @@ func apply[T any](v variables, value T) (T, error) {
 	return out, nil
 }
 
-func (v variables) walk(tree any) any {
+func walk(r replacer, tree any) any {
 	switch node := tree.(type) {
 	case string:
-		return v.text(node)
+		return r.text(node)
 	case []any:
 		for i := range node {
-			node[i] = v.walk(node[i])
+			node[i] = walk(r, node[i])
 		}
 		return node
 	case map[string]any:
 		// In the order of the names, so that faults are found in one order.
 		for _, key := range slices.Sorted(maps.Keys(node)) {
 			list, isList := node[key].([]any)
-			if isList && (key == "command" || key == "args") {
-				node[key] = v.spread(list)
+			if isList && (key == "command" || key == "args" || key == "values") {
+				node[key] = spread(r.in(key), list)
 				continue
 			}
-			node[key] = v.walk(node[key])
+			node[key] = walk(r.in(key), node[key])
 		}
 		return node
 	default:
@@ -196,7 +347,7 @@ func (v variables) walk(tree any) any {
 	}
 }
 
-func (v variables) spread(list []any) []any {
+func spread(r replacer, list []any) []any {
 	out := make([]any, 0, len(list))
 	for _, element := range list {
 		s, ok := element.(string)
@@ -204,7 +355,7 @@ func (v variables) spread(list []any) []any {
 			out = append(out, element)
 			continue
 		}
-		for _, one := range v.elements(s) {
+		for _, one := range r.elements(s) {
 			out = append(out, one)
 		}
 	}

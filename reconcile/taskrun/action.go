@@ -1,0 +1,174 @@
+package taskrun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"millrace/crds"
+)
+
+// actionAnswer is what became of the look for a StepAction.
+type actionAnswer struct {
+	Action *crds.StepAction
+	None   error // why there is none, for good
+}
+
+// actionNames are the StepActions that the steps of a task refer to, each once.
+func actionNames(spec *crds.TaskSpec) []string {
+	var names []string
+	for _, step := range spec.Steps {
+		if step.Ref != nil && step.Ref.Name != "" {
+			names = appendOnce(names, step.Ref.Name)
+		}
+	}
+	return names
+}
+
+// inline puts into a step what its StepAction runs, with the parameters of the
+// action replaced by what the step gives for them. values are those of step.Params
+// after the variables of the task have been replaced in them; v are the variables
+// that a StepAction shares with its task, and no parameters.
+func inline(step crds.Step, action *crds.StepAction, values crds.Params, v variables) (crds.Step, error) {
+	if err := checkAction(step, action); err != nil {
+		return step, err
+	}
+	v, err := v.ofAction(action.Spec.Params, values)
+	if err != nil {
+		return step, fmt.Errorf("and StepAction %q: %w", action.Name, err)
+	}
+	body, err := apply(v, bodyOf(action.Spec))
+	if err != nil {
+		return step, err
+	}
+	step.Ref, step.Params = nil, nil
+	step.Image, step.Command, step.Args, step.Script = body.Image, body.Command, body.Args, body.Script
+	step.Env, step.VolumeMounts = body.Env, body.VolumeMounts
+	step.WorkingDir = body.WorkingDir
+	step.Results = body.Results
+	if body.SecurityContext != nil {
+		step.SecurityContext = body.SecurityContext
+	}
+	return step, nil
+}
+
+func bodyOf(spec crds.StepActionSpec) crds.Step {
+	return crds.Step{
+		Image: spec.Image, Command: spec.Command, Args: spec.Args, Env: spec.Env, Script: spec.Script,
+		WorkingDir: spec.WorkingDir, Results: spec.Results, SecurityContext: spec.SecurityContext, VolumeMounts: spec.VolumeMounts,
+	}
+}
+
+// checkAction refuses a step that says itself what its StepAction is to say.
+func checkAction(step crds.Step, action *crds.StepAction) error {
+	var both []string
+	add := func(set bool, field string) {
+		if set {
+			both = append(both, field)
+		}
+	}
+	add(step.Image != "", "image")
+	add(len(step.Command) > 0, "command")
+	add(len(step.Args) > 0, "args")
+	add(step.Script != "", "script")
+	add(step.WorkingDir != "", "workingDir")
+	add(len(step.Env) > 0, "env")
+	add(len(step.VolumeMounts) > 0, "volumeMounts")
+	add(len(step.Results) > 0, "results")
+	switch {
+	case len(both) > 0:
+		return fmt.Errorf("%s cannot be used with ref: the StepAction says it", strings.Join(both, ", "))
+	case action.Spec.Image == "":
+		return fmt.Errorf("refers to StepAction %q, which has no image", action.Name)
+	case action.Spec.Script != "" && len(action.Spec.Command) > 0:
+		return fmt.Errorf("refers to StepAction %q, which has both a script and a command", action.Name)
+	}
+	return nil
+}
+
+// ofAction are the variables of a StepAction: v with the action's parameters.
+func (v variables) ofAction(specs crds.ParamSpecs, given crds.Params) (variables, error) {
+	v.strings, v.arrays = maps.Clone(v.strings), map[string][]string{}
+	v.objects, v.results = map[string]map[string]string{}, map[string]string{}
+	v.encoded = true
+	values := map[string]crds.ParamValue{}
+	for _, param := range given {
+		values[param.Name] = param.Value
+	}
+	var missing, wrong []string
+	for _, spec := range specs {
+		value, ok := values[spec.Name]
+		delete(values, spec.Name)
+		switch {
+		case !ok && spec.Default == nil:
+			missing = append(missing, spec.Name)
+		case !v.setActionParam(spec, value, ok):
+			wrong = append(wrong, spec.Name)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return v, fmt.Errorf("non-existent params in Step: %v", missing)
+	case len(wrong) > 0:
+		return v, fmt.Errorf("param types don't match the user-specified type: %v", wrong)
+	case len(values) > 0:
+		return v, fmt.Errorf("extra params passed by Step to StepAction: %v", slices.Sorted(maps.Keys(values)))
+	}
+	return v, nil
+}
+
+// setActionParam makes a parameter known: its default, and the step's value over
+// it. An array or an object may be the result of an earlier step. A text for an
+// object leaves the defaults of its keys, as in Tekton.
+func (v variables) setActionParam(spec crds.ParamSpec, value crds.ParamValue, given bool) bool {
+	kind := paramType(spec)
+	if spec.Default != nil {
+		for _, reference := range spellings("params", spec.Name) {
+			v.setParam(reference, plain(*spec.Default))
+		}
+	}
+	if !given {
+		return true
+	}
+	name, whole := wholeReference(value.StringVal)
+	later := value.Type == crds.ParamTypeString && whole && isStepResult(name) && kind != crds.ParamTypeString
+	for _, reference := range spellings("params", spec.Name) {
+		switch {
+		case later:
+			delete(v.arrays, reference)
+			v.results[reference] = strings.TrimSuffix(name, "[*]")
+		case value.Type == kind || kind == crds.ParamTypeObject && value.Type != crds.ParamTypeArray:
+			v.setParam(reference, value)
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plain is a value in the form of one that has been through settle.
+func plain(value crds.ParamValue) crds.ParamValue {
+	forms := []string{laterResult, laterAttempt}
+	write := func(s string) string {
+		var out draft
+		out.WriteString(s)
+		return out.settle(forms)
+	}
+	switch value.Type {
+	case crds.ParamTypeArray:
+		elements := make([]string, len(value.ArrayVal))
+		for i, element := range value.ArrayVal {
+			elements[i] = write(element)
+		}
+		return crds.NewArray(elements...)
+	case crds.ParamTypeObject:
+		keys := make(map[string]string, len(value.ObjectVal))
+		for key, one := range value.ObjectVal {
+			keys[key] = write(one)
+		}
+		return crds.NewObject(keys)
+	default:
+		return crds.NewString(write(value.StringVal))
+	}
+}
