@@ -33,10 +33,11 @@ import (
 // clients is what the program asks of the world outside, and what it learned
 // from it before it began.
 type clients struct {
-	tekton rest.Interface // tekton.dev/v1
-	core   rest.Interface // v1, for the reflector of pods
-	coreV1 typedcorev1.CoreV1Interface
-	lock   resourcelock.Interface // the Lease; used only with leader election
+	tekton     rest.Interface // tekton.dev/v1
+	tektonBeta rest.Interface // tekton.dev/v1beta1, for StepActions
+	core       rest.Interface // v1, for the reflector of pods
+	coreV1     typedcorev1.CoreV1Interface
+	lock       resourcelock.Interface // the Lease; used only with leader election
 
 	images   taskrun.Images
 	recorder record.EventRecorder
@@ -79,6 +80,9 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	}
 	c := &clients{}
 	if c.tekton, err = rawClient(rc, httpClient, schema.GroupVersion{Group: crds.Group, Version: crds.Version}); err != nil {
+		return nil, err
+	}
+	if c.tektonBeta, err = rawClient(rc, httpClient, schema.GroupVersion{Group: crds.Group, Version: crds.VersionStepActions}); err != nil {
 		return nil, err
 	}
 	// Pods are written as protobuf, which the server reads at a fraction of JSON's cost.

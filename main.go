@@ -107,6 +107,13 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	taskSource := reflector.New(api.tekton, crds.ResourceTasks, taskFIFO, reflector.Config{Trace: seen.Source})
 	seen.Watch(taskSource, taskFIFO, tasks)
 
+	// StepActions: read when a step refers to one. They wake nobody.
+	seen = registry.Chain(crds.ResourceStepActions)
+	stepActions := indexer.New(crds.ResourceStepActions)
+	stepActionFIFO := fifo.New(stepActions, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	stepActionSource := reflector.New(api.tektonBeta, crds.ResourceStepActions, stepActionFIFO, reflector.Config{Trace: seen.Source})
+	seen.Watch(stepActionSource, stepActionFIFO, stepActions)
+
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
 	// wait for a backoff to end.
@@ -126,12 +133,13 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	defer lose(nil)
 	taskRunReconciler := taskrun.New(taskRunConfig(cfg, api), taskrun.Parts{
 		Caches: taskrun.Caches{
-			TaskRun:  indexer.Read[crds.TaskRun](taskRuns).Get,
-			Head:     indexer.Read[taskrun.Head](taskRuns).Get,
-			Task:     indexer.Read[crds.Task](tasks).Get,
-			Pod:      indexer.Read[corev1.Pod](pods).Get,
-			TaskRuns: taskRuns,
-			Pods:     pods,
+			TaskRun:    indexer.Read[crds.TaskRun](taskRuns).Get,
+			Head:       indexer.Read[taskrun.Head](taskRuns).Get,
+			Task:       indexer.Read[crds.Task](tasks).Get,
+			StepAction: indexer.Read[crds.StepAction](stepActions).Get,
+			Pod:        indexer.Read[corev1.Pod](pods).Get,
+			TaskRuns:   taskRuns,
+			Pods:       pods,
 		},
 		Client:   taskrun.NewAPIClient(api.tekton, api.coreV1),
 		Gate:     gate,
@@ -147,6 +155,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 		Sources: []reconcile.Source{
 			{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError},
 			{Name: crds.ResourceTasks, Synced: tasks.Synced(), LastError: taskSource.LastError},
+			{Name: crds.ResourceStepActions, Synced: stepActions.Synced(), LastError: stepActionSource.LastError},
 			{Name: "pods", Synced: pods.Synced(), LastError: podSource.LastError},
 		},
 	})
@@ -159,10 +168,12 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
 	parts.Go(func() error { return taskSource.Run(caching) })
 	parts.Go(func() error { return tasks.Run(caching, taskFIFO) })
+	parts.Go(func() error { return stepActionSource.Run(caching) })
+	parts.Go(func() error { return stepActions.Run(caching, stepActionFIFO) })
 	parts.Go(func() error { return podSource.Run(caching) })
 	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
 	parts.Go(func() error {
-		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, pods))
+		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, stepActions, pods))
 	})
 	parts.Go(func() error {
 		defer stopCaching()
