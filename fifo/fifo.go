@@ -34,7 +34,8 @@ type Config struct {
 	// the same. It is called by the producer, without a lock, before anybody
 	// else can see the object: once for each state that is news, and for the
 	// last state of a deleted one. It must not change key, UID or
-	// resourceVersion, and the same object must give the same result.
+	// resourceVersion, and the same object must give the same result. The object
+	// is lent (see wire.Event); so may the result be.
 	Transform func(*wire.Object) (*wire.Object, error)
 
 	// Trace is told what happens; default: nobody is.

@@ -19,6 +19,8 @@ var errIdentity = errors.New("the transform changed key, UID or resourceVersion"
 // An error says that the transform refused the object, or ErrClosed. The object
 // is then as the consumer last knew it; a list that is on its way counts it as
 // there. Other objects are not concerned.
+// The object may be lent (see wire.Event): what is kept is its own. Of an object
+// that is known as it is, nothing is.
 func (f *FIFO) Add(o *wire.Object) error { return f.take(o) }
 
 // Update takes the object of a MODIFIED event. See Add.
@@ -58,9 +60,11 @@ func (f *FIFO) unchanged(o *wire.Object) bool {
 	return true
 }
 
+// transform makes the object that is kept, which is this queue's own: the one
+// that came in is lent by whoever reads the stream.
 func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
 	if f.cfg.Transform == nil {
-		return o, nil
+		return o.Own(), nil
 	}
 	kept, err := f.cfg.Transform(o)
 	if err == nil && (kept == nil || kept.Key() != o.Key() || stateOf(kept) != stateOf(o)) {
@@ -69,7 +73,7 @@ func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transform %s: %w", o.Key(), err)
 	}
-	return kept, nil
+	return kept.Own(), nil
 }
 
 // Delete takes the object of a DELETED event, in its last state. It is always

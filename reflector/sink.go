@@ -19,6 +19,10 @@ import (
 // meanwhile. So between Begin and Commit an object may come twice, of which the
 // later counts, and Delete may come for one that was an Item.
 //
+// The objects are lent by the stream that they come from: they are the sink's
+// until the method returns, and what it keeps is their Own(), or key, UID and
+// resourceVersion. See wire.Event.
+//
 // An error of Item, Add, Update or Delete means that the sink has not taken the
 // object in. It is traced as a Refusal, and the next list offers the object
 // again; the other objects go on. An Item that is refused was still there: a

@@ -12,6 +12,10 @@ import (
 // It must be total (an error loses that state of the object for everybody),
 // idempotent (what it has made it leaves alone), and it must not change key,
 // UID or resourceVersion. It may be called by several goroutines.
+//
+// The object is lent, as wire.Event says: a Func that wants to keep something of
+// it beyond its return keeps its Own(). What it returns need not be owned: the
+// FIFO sees to that.
 type Func func(*wire.Object) (*wire.Object, error)
 
 // Cut takes fields out of the bytes.

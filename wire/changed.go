@@ -33,15 +33,17 @@ func Changed(a, b *Object, except ...Path) bool {
 		return false
 	case a.format != b.format:
 		return true
-	case bytes.Equal(a.raw, b.raw):
-		return false
 	case a.format == Protobuf:
 		return messagesDiffer(a, b, except)
 	}
-	if found := alike(a.raw, b.raw, except); found != unsure {
+	x, y := a.Bytes(), b.Bytes()
+	if bytes.Equal(x, y) {
+		return false
+	}
+	if found := alike(x, y, except); found != unsure {
 		return found == different
 	}
-	return canonicallyDiffer(a.raw, b.raw, except)
+	return canonicallyDiffer(x, y, except)
 }
 
 // canonicallyDiffer takes both objects apart and puts their members in order.

@@ -1,12 +1,16 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Cut is this object without those fields. They are taken out of the bytes,
 // with the comma that belongs to them; everything else stays as the server
 // spelled it. A map or object that has lost its last member stays, empty: it
 // was not named. Where a field is not there, nothing happens; when nothing
-// happens at all, the result is o itself.
+// happens at all, the result is o itself. Of an object that was lent, what Cut
+// makes is not: it copies what is left, once.
 //
 // What Scan has read (labels, owners, …) stays known even if its field is cut.
 //
@@ -26,10 +30,17 @@ func (o *Object) Cut(paths ...Path) (*Object, error) {
 	if o.format == Protobuf {
 		return o.cutProtobuf(paths)
 	}
+	inside := o.withinMetadata(paths)
+	if inside == nil && len(o.head()) > 0 {
+		o = o.Own() // a path may lead to what is in the head
+	}
 	c := cutter{lexer: lexer{data: o.raw}}
 	c.gone = c.few[:0]
-	if inside := o.withinMetadata(paths); inside != nil {
-		c.pos, paths = int(o.metaFrom), inside
+	if o.loan != nil {
+		c.managed = o.loan.managed
+	}
+	if inside != nil {
+		c.pos, paths = int(o.metaFrom)-len(o.head()), inside
 	}
 	if c.value(paths); c.err != nil {
 		return nil, fmt.Errorf("cut %s: %w", o.key, c.err)
@@ -57,8 +68,9 @@ func (o *Object) withinMetadata(paths []Path) []Path {
 // cutter walks over an object and notes what has to go.
 type cutter struct {
 	lexer
-	gone []gap // ascending, without overlap
-	few  [4]gap
+	gone    []gap // ascending, without overlap
+	few     [4]gap
+	managed gap // see loan
 }
 
 // gap is a part of the bytes that goes away.
@@ -109,12 +121,15 @@ func (c *cutter) members(paths []Path) {
 // member passes over one member and reports whether it has to go.
 func (c *cutter) member(paths []Path) bool {
 	rest, goes := below(paths, c.bytes(c.key()))
-	if goes || len(rest) == 0 {
+	switch {
+	case !goes && len(rest) > 0:
+		c.value(rest)
+	case c.peek() != 0 && c.pos == c.managed.from:
+		c.pos = c.managed.to
+	default:
 		c.skip()
-		return goes
 	}
-	c.value(rest)
-	return false
+	return goes
 }
 
 // without is this object with less bytes.
@@ -122,34 +137,43 @@ func (o *Object) without(gone []gap) *Object {
 	if len(gone) == 0 {
 		return o
 	}
-	total := 0
-	for _, g := range gone {
-		total += g.to - g.from
-	}
-	n := *o
-	n.raw = make([]byte, 0, len(o.raw)-total)
-	at := 0
-	for _, g := range gone {
-		n.raw = append(n.raw, o.raw[at:g.from]...)
-		at = g.to
-	}
-	n.raw = append(n.raw, o.raw[at:]...)
-	n.saved += uint32(total)
-	n.metaFrom, n.metaTo = moved(o.metaFrom, gone), moved(o.metaTo, gone)
+	n := o.keep()
+	n.raw = remaining(o.head(), o.raw, gone)
+	n.saved += uint32(o.length() - len(n.raw))
+	n.metaFrom, n.metaTo = o.moved(o.metaFrom, gone), o.moved(o.metaTo, gone)
 	if n.metaFrom == 0 || n.metaTo == 0 {
 		n.metaFrom, n.metaTo = 0, 0
 	}
-	return &n
+	return n
+}
+
+// remaining is a copy of what is left.
+func remaining(head, raw []byte, gone []gap) []byte {
+	size := len(head) + len(raw)
+	for _, g := range gone {
+		size -= g.to - g.from
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.Write(head)
+	at := 0
+	for _, g := range gone {
+		b.Write(raw[at:g.from])
+		at = g.to
+	}
+	b.Write(raw[at:])
+	return built(&b)
 }
 
 // moved is where a position has gone to, 0 if it is gone.
-func moved(pos uint32, gone []gap) uint32 {
+func (o *Object) moved(pos uint32, gone []gap) uint32 {
+	inRaw := int(pos) - len(o.head())
 	less := 0
 	for _, g := range gone {
-		if g.from < int(pos) && int(pos) < g.to {
+		if g.from < inRaw && inRaw < g.to {
 			return 0
 		}
-		if g.to <= int(pos) {
+		if g.to <= inRaw {
 			less += g.to - g.from
 		}
 	}

@@ -39,7 +39,7 @@ func Decode[T any](o *Object) (T, error) {
 	if o.format == Protobuf {
 		err = o.unmarshal(&into, reflect.ValueOf(&into).Elem())
 	} else {
-		err = json.Unmarshal(o.raw, &into)
+		err = json.Unmarshal(o.Bytes(), &into)
 	}
 	if err != nil {
 		return zero, &DecodeError{Key: o.key, Type: reflect.TypeFor[T]().String(), Err: err}
@@ -60,14 +60,14 @@ func (o *Object) unmarshal(into any, value reflect.Value) error {
 	if !ok {
 		return errNoUnmarshal
 	}
-	e := o.opened()
+	apiVersion, kind, body := o.sealed()
 	// Generated types copy what they keep.
-	if err := t.Unmarshal(o.part(e.body)); err != nil {
+	if err := t.Unmarshal(body); err != nil {
 		return fmt.Errorf("unmarshal: %w", err)
 	}
 	// What it is stands in the envelope, where the type cannot see it.
 	if t, ok := into.(interface{ GetObjectKind() schema.ObjectKind }); ok {
-		t.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(string(o.part(e.apiVersion)), string(o.part(e.kind))))
+		t.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(string(apiVersion), string(kind)))
 	}
 	return nil
 }

@@ -70,19 +70,5 @@ func (d *Dictionary) unpack(f Format, blob string) (*Object, error) {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
 	b.raw = raw
-	return d.scan(f, raw)
-}
-
-// scan is Scan for an object that shares its strings with others.
-func (d *Dictionary) scan(f Format, raw []byte) (*Object, error) {
-	l := lexer{data: raw}
-	var m meta
-	if f == Protobuf {
-		return d.scanner.protobuf(&l, &m, 0, len(raw))
-	}
-	l.object(&m)
-	if l.err == nil && l.pos != len(raw) {
-		l.err = errTrailing
-	}
-	return d.scanner.finish(&l, &m, 0, len(raw), typeMeta{})
+	return d.scanner.Scan(f, raw)
 }

@@ -62,17 +62,16 @@ func (e *envelope) typeMeta(w *message) {
 	}
 }
 
-// seal copies a body into an envelope of its own. There is one way in which
-// that is spelled, so a body has the same bytes whichever way it came: in an
-// event, or bare in a list.
-func seal(apiVersion, kind, body []byte) []byte {
+// appendEnvelope appends the envelope of a body of that length, up to where the
+// body has to follow. There is one way in which that is spelled, so a body has
+// the same bytes whichever way it came: in an event, or bare in a list.
+func appendEnvelope(b, apiVersion, kind []byte, body int) []byte {
 	types := 2 + sizeOfVarint(uint64(len(apiVersion))) + len(apiVersion) + sizeOfVarint(uint64(len(kind))) + len(kind)
-	size := len(magic) + 2 + sizeOfVarint(uint64(types)) + types + sizeOfVarint(uint64(len(body))) + len(body)
-	b := append(make([]byte, 0, size), magic...)
+	b = append(b, magic...)
 	b = appendVarint(appendTag(b, typeMetaField), uint64(types))
 	b = appendBlock(appendTag(b, apiVersionField), apiVersion)
 	b = appendBlock(appendTag(b, kindField), kind)
-	return appendBlock(appendTag(b, rawField), body)
+	return appendVarint(appendTag(b, rawField), uint64(body))
 }
 
 // appendTag is the tag of a block.
@@ -82,17 +81,16 @@ func appendBlock(b, value []byte) []byte {
 	return append(appendVarint(b, uint64(len(value))), value...)
 }
 
-// opened is the envelope of an Object, which seal has made.
-func (o *Object) opened() envelope {
-	w := message{data: o.raw, end: len(o.raw)}
-	return open(&w)
+// sealed is what an Object in protobuf is, and its body.
+func (o *Object) sealed() (apiVersion, kind, body []byte) {
+	if o.loan != nil {
+		return o.loan.apiVersion, o.loan.kind, o.raw
+	}
+	w := messageOf(o.raw)
+	e := open(&w)
+	part := func(s span) []byte { return o.raw[s.from:s.to] }
+	return part(e.apiVersion), part(e.kind), part(e.body)
 }
 
-// message is the body of an Object.
-func (o *Object) message() message {
-	body := o.opened().body
-	return message{data: o.raw, pos: body.from, end: body.to}
-}
-
-// part of an Object's bytes.
-func (o *Object) part(s span) []byte { return o.raw[s.from:s.to] }
+// messageOf is the message that is all of data.
+func messageOf(data []byte) message { return message{data: data, end: len(data)} }

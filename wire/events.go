@@ -29,6 +29,10 @@ type Event struct {
 
 	// Object is the new state, for Deleted the last one. A Bookmark's has a
 	// resourceVersion and no name. It is nil for an Error.
+	//
+	// It is lent: its bytes are still in the read buffer, and with the next call
+	// of Next it becomes the next event's. Whoever keeps it keeps Object.Own().
+	// Its key, UID and resourceVersion may be kept as they are.
 	Object *Object
 
 	// Status is what an Error says; nil otherwise. The stream is of no use
@@ -46,18 +50,18 @@ var errNoVersion = errors.New("no resourceVersion in a bookmark")
 // other, with or without white space in between; or protobuf, each frame with
 // its length before it. It is for one goroutine.
 type EventReader struct {
-	scanner *Scanner
-	format  Format
-	lex     lexer
-	meta    meta
-	lost    bool  // the last frame broke off somewhere: the next one begins after a line feed
-	err     error // what every further call returns
+	format Format
+	lex    lexer
+	meta   meta
+	loan   loan
+	lost   bool  // the last frame broke off somewhere: the next one begins after a line feed
+	err    error // what every further call returns
 }
 
 // Events reads a watch stream. It reads nothing yet, and it never closes
 // anything.
 func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
-	e := &EventReader{scanner: s, format: f, lex: lexer{feed: &feed{src: r}}}
+	e := &EventReader{format: f, loan: loan{scanner: s}, lex: lexer{feed: &feed{src: r}}}
 	if f != JSON && f != Protobuf {
 		e.err = ErrFormat
 	}
@@ -65,13 +69,15 @@ func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
 }
 
 // Next returns the next event as soon as its last byte is there. It blocks as
-// long as the source blocks; closing the source ends it.
+// long as the source blocks; closing the source ends it. The Object of the event
+// before is not the caller's any more: see Event.Object.
 //
 // io.EOF: the stream ended between two frames. io.ErrUnexpectedEOF: it ended
 // within one. *ScanError: this frame could not be used, and the next call goes
 // on with the one behind it. Any other error is the source's, or ErrTooLarge;
 // it comes again with every further call.
 func (e *EventReader) Next() (Event, error) {
+	e.loan.recall()
 	if e.err != nil {
 		return Event{}, e.err
 	}
@@ -178,7 +184,7 @@ func (e *EventReader) event(kind EventType, object span) (Event, error) {
 	if err := e.check(kind, object); err != nil && e.lex.bad == nil {
 		e.lex.bad = err
 	}
-	o, err := e.scanner.finish(&e.lex, &e.meta, object.from, object.to, typeMeta{})
+	o, err := e.loan.json(&e.lex, &e.meta, object.from, object.to, typeMeta{})
 	return eventOf(kind, o, err)
 }
 

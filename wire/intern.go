@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
 // Limits of an interner. A namespace, a label key, a label value that repeats,
 // a kind: all are short. Names of a workload's labels number in the hundreds;
 // 4096 leaves room for label values that come and go with each run.
@@ -20,16 +26,17 @@ const (
 // nil works, and shares nothing.
 type interner struct{ young, old map[string]string }
 
-func (in *interner) get(b []byte) string {
-	if in == nil || len(b) > internLength {
-		return string(b)
+// get is the shared string for a text that may be borrowed.
+func (in *interner) get(text string) string {
+	if in == nil || len(text) > internLength {
+		return strings.Clone(text)
 	}
-	if s, ok := in.young[string(b)]; ok {
+	if s, ok := in.young[text]; ok {
 		return s
 	}
-	s, ok := in.old[string(b)]
+	s, ok := in.old[text]
 	if !ok {
-		s = string(b)
+		s = strings.Clone(text)
 	}
 	in.put(s)
 	return s
@@ -40,4 +47,33 @@ func (in *interner) put(s string) {
 		in.old, in.young = in.young, make(map[string]string)
 	}
 	in.young[s] = s
+}
+
+// share is a string to be kept, the same one for all objects of a Scanner. A nil
+// Scanner shares nothing.
+func (s *Scanner) share(text string) string {
+	if s == nil {
+		return strings.Clone(text)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.strings.get(text)
+}
+
+// shareFacts does so for all that was lent to an object, in its place.
+func (s *Scanner) shareFacts(o *Object) {
+	var in *interner
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		in = &s.strings
+	}
+	for i := range o.labels {
+		l := &o.labels[i]
+		l.key, l.value = in.get(l.key), in.get(l.value)
+	}
+	for i := range o.owners {
+		w := &o.owners[i]
+		w.APIVersion, w.Kind, w.Name, w.UID = in.get(w.APIVersion), in.get(w.Kind), in.get(w.Name), types.UID(in.get(string(w.UID)))
+	}
 }

@@ -18,8 +18,10 @@ var errNoList = errors.New("no items: the answer is not a list")
 
 // List reads one page of a list as it arrives: item is called for each object
 // before the next one is read, so what is held is one object and a read buffer,
-// however long the list. The list's own metadata may stand before the items or
-// behind them; it is complete when List returns.
+// however long the list. That object is lent, and is item's until item returns:
+// what is kept of it is its Own(), or its key, UID and resourceVersion. The
+// list's own metadata may stand before the items or behind them; it is complete
+// when List returns.
 //
 // An item that cannot be read comes as a *ScanError and no object. Its key
 // still exists on the server: whoever counts it as vanished would delete it. If
@@ -33,7 +35,7 @@ var errNoList = errors.New("no items: the answer is not a list")
 // Items are normalised: where they lack kind and apiVersion (built-in kinds do)
 // these are added from the list's, if it has named them by then.
 func (s *Scanner) List(f Format, r io.Reader, item func(*Object, error) error) (ListMeta, error) {
-	p := page{scanner: s, lex: lexer{feed: &feed{src: r}}, item: item}
+	p := page{loan: loan{scanner: s}, lex: lexer{feed: &feed{src: r}}, item: item}
 	read := p.read
 	switch f {
 	case JSON:
@@ -50,9 +52,9 @@ func (s *Scanner) List(f Format, r io.Reader, item func(*Object, error) error) (
 
 // page is one list on its way.
 type page struct {
-	scanner *Scanner
 	lex     lexer
 	meta    meta
+	loan    loan
 	item    func(*Object, error) error
 	stopped bool  // item has returned an error, which is now the lexer's
 	left    int64 // in protobuf: bytes of the list that have not been read
@@ -159,7 +161,13 @@ func (p *page) one(kind typeMeta) {
 	if l.bad == nil && p.meta.name.to == p.meta.name.from {
 		l.bad = errNameless
 	}
-	if err := p.item(p.scanner.finish(l, &p.meta, from, l.pos, kind)); err != nil {
-		l.err, p.stopped = err, true
+	p.hand(p.loan.json(l, &p.meta, from, l.pos, kind))
+}
+
+// hand gives an item, or what was wrong with it, to whoever reads the list.
+func (p *page) hand(o *Object, err error) {
+	if err := p.item(o, err); err != nil {
+		p.lex.err, p.stopped = err, true
 	}
+	p.loan.recall()
 }

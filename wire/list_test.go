@@ -14,7 +14,9 @@ import (
 func list(body string) ([]*wire.Object, wire.ListMeta, error) {
 	var items []*wire.Object
 	meta, err := new(wire.Scanner).List(wire.JSON, strings.NewReader(body), func(o *wire.Object, err error) error {
-		items = append(items, o)
+		if err == nil {
+			items = append(items, o.Own())
+		}
 		return err
 	})
 	return items, meta, err
@@ -78,11 +80,11 @@ func TestAnObjectIsTheSameFromAListAndFromAWatch(t *testing.T) {
 
 func TestItemsAreHandedOverBeforeTheListHasArrived(t *testing.T) {
 	r, w := io.Pipe()
-	seen := make(chan *wire.Object)
+	seen := make(chan string)
 	done := make(chan error)
 	go func() {
 		_, err := new(wire.Scanner).List(wire.JSON, r, func(o *wire.Object, err error) error {
-			seen <- o
+			seen <- o.Key().Name
 			return err
 		})
 		done <- err
@@ -93,13 +95,9 @@ func TestItemsAreHandedOverBeforeTheListHasArrived(t *testing.T) {
 		}
 	}
 	write(`{"items":[{"metadata":{"name":"a"}}`)
-	if o := <-seen; o.Key().Name != "a" {
-		t.Errorf("%v", o.Key())
-	}
+	check(t, "first", <-seen, "a")
 	write(`,{"metadata":{"name":"b"}}`)
-	if o := <-seen; o.Key().Name != "b" {
-		t.Errorf("%v", o.Key())
-	}
+	check(t, "second", <-seen, "b")
 	write(`]}`)
 	if err := <-done; err != nil {
 		t.Error(err)

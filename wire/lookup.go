@@ -29,7 +29,7 @@ func (o *Object) annotation(key string) string {
 	if o.format == Protobuf {
 		return o.protobufAnnotation(key)
 	}
-	value, ok := lookup(o.raw, Path{"metadata", "annotations", key})
+	value, ok := lookup(o.Bytes(), Path{"metadata", "annotations", key})
 	if !ok || len(value) < 2 || value[0] != '"' {
 		return ""
 	}
@@ -38,7 +38,8 @@ func (o *Object) annotation(key string) string {
 
 func (o *Object) protobufAnnotation(key string) string {
 	value := ""
-	w := o.message()
+	_, _, body := o.sealed()
+	w := messageOf(body)
 	for n, k, ok := w.next(); ok; n, k, ok = w.next() {
 		if n != metadataField {
 			w.skip(k)
@@ -48,8 +49,8 @@ func (o *Object) protobufAnnotation(key string) string {
 		for n, k, ok := inner.next(); ok; n, k, ok = inner.next() {
 			if n != annotationsField {
 				inner.skip(k)
-			} else if e := inner.entry(k); string(o.part(e.key)) == key {
-				value = string(o.part(e.value))
+			} else if e := inner.entry(k); string(body[e.key.from:e.key.to]) == key {
+				value = string(body[e.value.from:e.value.to])
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type meta struct {
 	// or more than one.
 	from, to int
 	blocks   int // how many there are
+	managed  gap // the value of managedFields that came last
 }
 
 type labelSpan struct{ key, value span }
@@ -113,7 +114,10 @@ func (l *lexer) metaField(m *meta, key span) {
 	case "finalizers":
 		l.finalizers()
 	case "managedFields":
+		l.peek()
+		m.managed.from = l.pos
 		l.managedFields()
+		m.managed.to = l.pos
 	default:
 		l.skip()
 	}

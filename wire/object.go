@@ -10,12 +10,18 @@ import (
 // Object is one object as the API server sent it: its bytes, and the few facts
 // about it that routing needs.
 //
-// It never changes, so any number of goroutines may share one. What it holds is
-// its own: no part of it points into the buffer that it was read from. The
-// facts are read once, by Scan, and stay as the server said them even where Cut
-// later takes them out of the bytes.
+// It never changes, so any number of goroutines may share one, and what it holds
+// is its own: no part of it points into the buffer that it was read from. The
+// one exception is an object that is lent, by an EventReader or by List: that
+// is for one goroutine, and for as long as they say. Own and Cut make of it one
+// that is to be kept.
+//
+// The facts are read once, by Scan, and stay as the server said them even where
+// Cut later takes them out of the bytes.
 type Object struct {
-	raw []byte // one JSON object and nothing around it, or what seal has made
+	// raw is one JSON object and nothing around it, or a protobuf object in its
+	// envelope. Of an object that was lent it may lack the beginning: see loan.
+	raw []byte
 
 	key     types.NamespacedName
 	uid     types.UID
@@ -25,7 +31,10 @@ type Object struct {
 	labels     []label // in the order of the wire, no key twice
 	owners     []Owner
 
-	// metaFrom and metaTo bound the value of "metadata" in raw, so that Cut
+	// loan is what the object was lent with; nil once it is its own.
+	loan *loan
+
+	// metaFrom and metaTo bound the value of "metadata" in Bytes, so that Cut
 	// need not look at the rest. Both are 0 when there is no metadata or more
 	// than one, and in protobuf, where the rest is passed over in no time.
 	metaFrom, metaTo uint32
@@ -64,7 +73,8 @@ func (o *Object) Generation() int64 { return o.generation }
 func (o *Object) Deleting() bool { return o.deleting }
 
 // Label is the value of one label, and whether it is there. It looks through
-// the labels one by one: objects have few.
+// the labels one by one: objects have few. Of an object that is lent, the value
+// is lent too; so is all that Labels, Owners and Controller give.
 func (o *Object) Label(key string) (string, bool) {
 	for i := range o.labels {
 		if o.labels[i].key == key {
@@ -109,13 +119,18 @@ func (o *Object) Format() Format { return o.format }
 
 // Bytes is the object as it is kept: what Scan reads, whichever way the object
 // came. The slice is shared: do not change it.
-func (o *Object) Bytes() []byte { return o.raw }
+func (o *Object) Bytes() []byte {
+	if head := o.head(); len(head) > 0 {
+		return joined(head, o.raw)
+	}
+	return o.raw
+}
 
-// Size is the memory that this object holds on to, in bytes: its wire bytes,
-// and the facts read from them. Strings that it shares with other objects are
-// counted as if they were its own.
+// Size is the memory that this object holds on to, in bytes, or will once it is
+// its own: its wire bytes, and the facts read from them. Strings that it shares
+// with other objects are counted as if they were its own.
 func (o *Object) Size() int {
-	n := int(unsafe.Sizeof(*o)) + cap(o.raw) + len(o.key.Name) + len(o.key.Namespace) + len(o.uid) + len(o.version)
+	n := int(unsafe.Sizeof(*o)) + o.length() + len(o.key.Name) + len(o.key.Namespace) + len(o.uid) + len(o.version)
 	for i := range o.labels {
 		n += int(unsafe.Sizeof(o.labels[i])) + len(o.labels[i].key) + len(o.labels[i].value)
 	}

@@ -5,17 +5,20 @@ import "bytes"
 // messagesDiffer is Changed for two protobuf objects. Both are walked over once,
 // side by side, and nothing is allocated.
 func messagesDiffer(a, b *Object, except []Path) bool {
-	x, y := a.opened(), b.opened()
-	if !bytes.Equal(a.part(x.apiVersion), b.part(y.apiVersion)) || !bytes.Equal(a.part(x.kind), b.part(y.kind)) {
+	apiVersion, kind, x := a.sealed()
+	otherVersion, otherKind, y := b.sealed()
+	if !bytes.Equal(apiVersion, otherVersion) || !bytes.Equal(kind, otherKind) {
 		return true
+	}
+	if bytes.Equal(x, y) {
+		return false
 	}
 	w := lockstep{never: neverCounting(), except: except}
 	n := len(w.never) + len(except)
 	if n > 64 {
 		return true
 	}
-	s := shapeOf(a.part(x.apiVersion), a.part(x.kind))
-	return w.messages(a.message(), b.message(), s, 1<<n-1, 0)
+	return w.messages(messageOf(x), messageOf(y), shapeOf(apiVersion, kind), 1<<n-1, 0)
 }
 
 // counted is a field that counts.

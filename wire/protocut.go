@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrPath is the fault of a path that leads where the fields of a protobuf
@@ -11,23 +13,25 @@ var ErrPath = errors.New("wire: a path that a protobuf object does not show")
 
 // cutProtobuf is Cut for protobuf.
 func (o *Object) cutProtobuf(paths []Path) (*Object, error) {
-	e := o.opened()
-	s := shapeOf(o.part(e.apiVersion), o.part(e.kind))
+	apiVersion, kind, body := o.sealed()
+	s := shapeOf(apiVersion, kind)
 	for _, p := range paths {
 		if !s.names(p) {
 			return nil, fmt.Errorf("cut %s out of %s: %w", p, o.key, ErrPath)
 		}
 	}
-	c := messageCutter{data: o.raw}
+	c := messageCutter{data: body}
 	c.edits = c.few[:0]
-	less := c.inner(e.body.from-sizeOfVarint(uint64(e.body.to-e.body.from)), e.body.to, s, paths)
+	less := c.fields(span{to: len(body)}, s, paths)
 	if less == 0 {
 		return o, nil
 	}
-	n := *o
-	n.raw = c.apply(make([]byte, 0, len(o.raw)-less))
-	n.saved += uint32(less)
-	return &n, nil
+	var few [64]byte
+	head := appendEnvelope(few[:0], apiVersion, kind, len(body)-less)
+	n := o.keep()
+	n.raw = c.apply(head, len(body)-less)
+	n.saved += uint32(o.length() - len(n.raw))
+	return n, nil
 }
 
 // messageCutter walks over an object and notes what has to become of it: fields
@@ -89,15 +93,20 @@ func (c *messageCutter) fields(at span, s shape, paths []Path) (less int) {
 	}
 }
 
-// apply copies the object, with what was noted.
-func (c *messageCutter) apply(to []byte) []byte {
+// apply copies the object behind its head, with what was noted.
+func (c *messageCutter) apply(head []byte, body int) []byte {
+	var b strings.Builder
+	b.Grow(len(head) + body)
+	b.Write(head)
+	var few [binary.MaxVarintLen64]byte
 	at := 0
 	for _, e := range c.edits {
-		to = append(to, c.data[at:e.from]...)
+		b.Write(c.data[at:e.from])
 		if e.length >= 0 {
-			to = appendVarint(to, uint64(e.length))
+			b.Write(appendVarint(few[:0], uint64(e.length)))
 		}
 		at = e.to
 	}
-	return append(to, c.data[at:]...)
+	b.Write(c.data[at:])
+	return built(&b)
 }

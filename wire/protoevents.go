@@ -99,7 +99,8 @@ func (e *EventReader) protobufEvent(kind EventType, object span) (Event, error) 
 	if err := e.check(kind, object); err != nil && l.bad == nil {
 		l.bad = err
 	}
-	o, err := e.scanner.finishProtobuf(l, &e.meta, in.body, l.bytes(in.apiVersion), l.bytes(in.kind))
+	e.loan.apiVersion, e.loan.kind = l.bytes(in.apiVersion), l.bytes(in.kind)
+	o, err := e.loan.protobuf(l, &e.meta, in.body)
 	return eventOf(kind, o, err)
 }
 

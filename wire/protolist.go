@@ -82,10 +82,11 @@ func (p *page) listBody() {
 		return
 	}
 	p.found = true
+	p.loan.apiVersion, p.loan.kind = []byte(p.apiVersion), []byte(kind)
 	behind := p.left - int64(length)
 	p.left = int64(length)
 	for p.another() {
-		p.listField([]byte(kind))
+		p.listField()
 	}
 	if p.left > 0 && l.err != nil {
 		l.err = whole(l.err)
@@ -93,7 +94,7 @@ func (p *page) listBody() {
 	p.left = behind
 }
 
-func (p *page) listField(kind []byte) {
+func (p *page) listField() {
 	switch number, k := p.tag(); {
 	case number == 1 && k == block:
 		w := p.block()
@@ -101,7 +102,7 @@ func (p *page) listField(kind []byte) {
 		p.took(&w)
 	case number == 2 && k == block:
 		w := p.block()
-		p.protobufItem(span{from: w.pos, to: w.end}, kind)
+		p.protobufItem(span{from: w.pos, to: w.end})
 	default:
 		p.pass(number, k)
 	}
@@ -123,7 +124,7 @@ func (p *page) listMeta(w *message) {
 	}
 }
 
-func (p *page) protobufItem(at span, kind []byte) {
+func (p *page) protobufItem(at span) {
 	l := &p.lex
 	if l.err != nil {
 		return
@@ -132,9 +133,7 @@ func (p *page) protobufItem(at span, kind []byte) {
 	if l.bad == nil && p.meta.name.to == p.meta.name.from {
 		l.bad = errNameless
 	}
-	if err := p.item(p.scanner.finishProtobuf(l, &p.meta, at, []byte(p.apiVersion), kind)); err != nil {
-		l.err, p.stopped = err, true
-	}
+	p.hand(p.loan.protobuf(l, &p.meta, at))
 }
 
 // tag, varint and block are what a message has under these names, read off the

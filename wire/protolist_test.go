@@ -23,7 +23,9 @@ import (
 func protobufList(r io.Reader) ([]*wire.Object, wire.ListMeta, error) {
 	var items []*wire.Object
 	meta, err := new(wire.Scanner).List(wire.Protobuf, r, func(o *wire.Object, err error) error {
-		items = append(items, o)
+		if err == nil {
+			items = append(items, o.Own())
+		}
 		return err
 	})
 	return items, meta, err

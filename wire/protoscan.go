@@ -11,10 +11,9 @@ import "errors"
 // change it.
 var ErrMapEntry = errors.New("a map entry that is not made of two strings")
 
-// protobuf makes an Object of the envelope data[from:to], which the lexer l
-// has; what is wrong with it is noted in l.bad.
-func (s *Scanner) protobuf(l *lexer, m *meta, from, to int) (*Object, error) {
-	w := message{data: l.data, pos: from, end: to}
+// enveloped lends the object that is all of the lexer's data, in its envelope.
+func (b *loan) enveloped(l *lexer, m *meta) (*Object, error) {
+	w := messageOf(l.data)
 	e := open(&w)
 	if w.err != nil {
 		m.reset()
@@ -22,7 +21,8 @@ func (s *Scanner) protobuf(l *lexer, m *meta, from, to int) (*Object, error) {
 		return nil, l.scanError(m)
 	}
 	l.body(m, e.body)
-	return s.finishProtobuf(l, m, e.body, l.bytes(e.apiVersion), l.bytes(e.kind))
+	b.apiVersion, b.kind = l.bytes(e.apiVersion), l.bytes(e.kind)
+	return b.protobuf(l, m, e.body)
 }
 
 // body takes one API object, without its envelope, and fills m; the counterpart
@@ -44,16 +44,13 @@ func (l *lexer) body(m *meta, at span) {
 	}
 }
 
-// finishProtobuf is finish for a body that has been taken.
-func (s *Scanner) finishProtobuf(l *lexer, m *meta, body span, apiVersion, kind []byte) (*Object, error) {
+// protobuf is json for a body that has been taken; what it is the loan says.
+func (b *loan) protobuf(l *lexer, m *meta, body span) (*Object, error) {
 	if l.err != nil || l.bad != nil {
 		return nil, l.scanError(m)
 	}
-	o := &Object{format: Protobuf, generation: m.generation, deleting: m.deleting}
-	o.raw = seal(apiVersion, kind, l.bytes(body))
-	o.facts(l, m)
-	s.shared(o, l, m)
-	return o, nil
+	b.head = appendEnvelope(b.head[:0], b.apiVersion, b.kind, body.to-body.from)
+	return b.lend(l, m, Protobuf, l.data[body.from:body.to:body.to]), nil
 }
 
 // protobuf takes one ObjectMeta. One that comes twice is laid over the first.

@@ -52,17 +52,32 @@ var (
 //
 // Protobuf is an object in its envelope, with the magic number.
 //
-// It is meant for an object that comes alone, such as the answer to a GET.
-// Those of lists and watches come through a Scanner, which lets them share what
-// they have in common.
+// It is meant for an object that comes alone. Those of lists and watches come
+// through a Scanner, which lets them share what they have in common; so should
+// one that is read to stand beside them.
 func Scan(f Format, raw []byte) (*Object, error) {
+	var alone *Scanner
+	return alone.Scan(f, raw)
+}
+
+// Scan is the function Scan for an object that shares what it has in common
+// with the others of its Scanner.
+func (s *Scanner) Scan(f Format, raw []byte) (*Object, error) {
+	b := loan{scanner: s}
+	lent, err := b.scan(f, raw)
+	if err != nil {
+		return nil, err
+	}
+	return lent.Own(), nil
+}
+
+func (b *loan) scan(f Format, raw []byte) (*Object, error) {
 	l := lexer{data: raw}
 	var m meta
-	var alone *Scanner
 	switch f {
 	case JSON:
 	case Protobuf:
-		return alone.protobuf(&l, &m, 0, len(raw))
+		return b.enveloped(&l, &m)
 	default:
 		return nil, ErrFormat
 	}
@@ -73,7 +88,7 @@ func Scan(f Format, raw []byte) (*Object, error) {
 	if l.err == nil && !onlySpace(raw[to:]) {
 		l.err = errTrailing
 	}
-	return alone.finish(&l, &m, from, to, typeMeta{})
+	return b.json(&l, &m, from, to, typeMeta{})
 }
 
 func onlySpace(b []byte) bool { return len(bytes.TrimLeft(b, " \t\r\n")) == 0 }
@@ -100,100 +115,22 @@ func whole(err error) error {
 	return err
 }
 
-// finish makes the Object whose facts m has noted and whose bytes are
-// data[from:to].
-func (s *Scanner) finish(l *lexer, m *meta, from, to int, item typeMeta) (*Object, error) {
+// json lends the object whose facts m has noted and whose bytes are
+// l.data[from:to]; what it lacks of item goes before them.
+func (b *loan) json(l *lexer, m *meta, from, to int, item typeMeta) (*Object, error) {
 	if l.err != nil || l.bad != nil {
 		return nil, l.scanError(m)
 	}
-	head := item.missing(m)
-	o := &Object{format: JSON, generation: m.generation, deleting: m.deleting}
-	o.raw = join(head, l.data[from:to])
-	if m.to > 0 && len(o.raw) <= math.MaxUint32 {
-		shift := len(o.raw) - (to - from) - from
+	raw := l.data[from:to:to]
+	b.head = item.head(b.head[:0], m, raw)
+	if len(b.head) > 0 {
+		raw = raw[1:] // its bracket is in the head
+	}
+	from = to - len(raw)
+	b.managed = gap{m.managed.from - from, m.managed.to - from}
+	o := b.lend(l, m, JSON, raw)
+	if shift := len(b.head) - from; m.to > 0 && m.to+shift <= math.MaxUint32 {
 		o.metaFrom, o.metaTo = uint32(m.from+shift), uint32(m.to+shift)
 	}
-	o.facts(l, m)
-	s.shared(o, l, m)
 	return o, nil
-}
-
-// facts fills in what no other object shares: three strings, in one piece.
-func (o *Object) facts(l *lexer, m *meta) {
-	var room [384]byte
-	b := append(room[:0], l.bytes(m.name)...)
-	name := len(b)
-	b = append(b, l.bytes(m.uid)...)
-	uid := len(b)
-	b = append(b, l.bytes(m.version)...)
-	all := string(b)
-	o.key.Name, o.uid, o.version = all[:name], types.UID(all[name:uid]), all[uid:]
-}
-
-// shared fills in what other objects are likely to have too.
-func (s *Scanner) shared(o *Object, l *lexer, m *meta) {
-	var in *interner
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		in = &s.strings
-	}
-	o.key.Namespace = in.get(l.bytes(m.namespace))
-	o.labels = in.labels(l, m.labels)
-	if len(m.owners) > 0 {
-		o.owners = make([]Owner, len(m.owners))
-	}
-	for i, span := range m.owners {
-		o.owners[i] = Owner{
-			APIVersion: in.get(l.bytes(span.apiVersion)),
-			Kind:       in.get(l.bytes(span.kind)),
-			Name:       in.get(l.bytes(span.name)),
-			UID:        types.UID(in.get(l.bytes(span.uid))),
-			Controller: span.controller,
-		}
-	}
-}
-
-// fewLabels is up to where looking through the labels is cheaper than a map of
-// them.
-const fewLabels = 32
-
-// labels keeps the last of several values of one key. Whatever the number of
-// labels, it takes time in proportion.
-func (in *interner) labels(l *lexer, spans []labelSpan) []label {
-	if len(spans) == 0 {
-		return nil
-	}
-	labels := make([]label, 0, len(spans))
-	var at map[string]int
-	if len(spans) > fewLabels {
-		at = make(map[string]int, len(spans))
-	}
-	for _, span := range spans {
-		key := in.get(l.bytes(span.key))
-		i := find(labels, key, at)
-		if i == len(labels) {
-			labels = append(labels, label{key: key})
-		}
-		labels[i].value = in.get(l.bytes(span.value))
-	}
-	return labels
-}
-
-// find is where the label of that key is, or the end. at is an index of all
-// keys found so far, or nil.
-func find(labels []label, key string, at map[string]int) int {
-	if at == nil {
-		for i := range labels {
-			if labels[i].key == key {
-				return i
-			}
-		}
-		return len(labels)
-	}
-	if i, ok := at[key]; ok {
-		return i
-	}
-	at[key] = len(labels)
-	return len(labels)
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -59,7 +58,7 @@ func TestOneObjectDoesNotKeepItsList(t *testing.T) {
 	var kept *Object
 	_, err := new(Scanner).List(JSON, body, func(o *Object, err error) error {
 		if kept == nil {
-			kept = o
+			kept = o.Own()
 		}
 		return err
 	})
@@ -78,7 +77,7 @@ func TestObjectsOfOneScannerShareTheirStrings(t *testing.T) {
 	var s Scanner
 	var objects []*Object
 	keep := func(o *Object, err error) error {
-		objects = append(objects, o)
+		objects = append(objects, o.Own())
 		return err
 	}
 	list := fmt.Sprintf(`{"items":[`+item+`]}`, "a")
@@ -89,7 +88,7 @@ func TestObjectsOfOneScannerShareTheirStrings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := objects[0], e.Object
+	a, b := objects[0], e.Object.Own()
 	same := func(what, x, y string) {
 		if x != y || unsafe.StringData(x) != unsafe.StringData(y) {
 			t.Errorf("%s is held twice", what)
@@ -104,21 +103,21 @@ func TestObjectsOfOneScannerShareTheirStrings(t *testing.T) {
 
 func TestAnInternerIsBoundedAndKeepsWhatRepeats(t *testing.T) {
 	var in interner
-	repeats := in.get([]byte("repeats"))
+	repeats := in.get("repeats")
 	for i := range 50 * internCount {
-		in.get(fmt.Appendf(nil, "passes-%d", i))
-		if again := in.get([]byte("repeats")); unsafe.StringData(again) != unsafe.StringData(repeats) {
+		in.get(fmt.Sprint("passes-", i))
+		if again := in.get("repeats"); unsafe.StringData(again) != unsafe.StringData(repeats) {
 			t.Fatalf("forgotten after %d others", i)
 		}
 		if n := len(in.young) + len(in.old); n > 2*internCount {
 			t.Fatalf("%d strings are held", n)
 		}
 	}
-	long := bytes.Repeat([]byte("x"), internLength+1)
-	if in.get(long) != string(long) || len(in.young) > internCount {
+	long := strings.Repeat("x", internLength+1)
+	if in.get(long) != long || len(in.young) > internCount {
 		t.Error("a long string")
 	}
-	if _, held := in.young[string(long)]; held {
+	if _, held := in.young[long]; held {
 		t.Error("a long string is held")
 	}
 }

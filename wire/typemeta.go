@@ -36,28 +36,23 @@ func member(name, value string) string {
 	return string(append(b, `",`...))
 }
 
-// missing is what has to be added to the object that m was read from.
-func (t typeMeta) missing(m *meta) string {
-	switch {
-	case m.kind.to == 0 && m.apiVersion.to == 0:
-		return t.kind + t.apiVersion
-	case m.kind.to == 0:
-		return t.kind
-	case m.apiVersion.to == 0:
-		return t.apiVersion
-	default:
-		return ""
+// head appends what has to stand before an object, in place of its bracket, so
+// that it has what m has not found in it. Mostly that is nothing.
+func (t typeMeta) head(to []byte, m *meta, object []byte) []byte {
+	lacksKind := m.kind.to == 0 && t.kind != ""
+	lacksVersion := m.apiVersion.to == 0 && t.apiVersion != ""
+	if !lacksKind && !lacksVersion {
+		return to
 	}
-}
-
-// join copies an object with more members at its beginning.
-func join(head string, object []byte) []byte {
-	rest := object[1:]
-	if head != "" && onlySpace(rest[:len(rest)-1]) {
-		head = head[:len(head)-1] // an empty object: no comma
+	to = append(to, '{')
+	if lacksKind {
+		to = append(to, t.kind...)
 	}
-	raw := make([]byte, 0, len(head)+len(object))
-	raw = append(raw, '{')
-	raw = append(raw, head...)
-	return append(raw, rest...)
+	if lacksVersion {
+		to = append(to, t.apiVersion...)
+	}
+	if onlySpace(object[1 : len(object)-1]) {
+		to = to[:len(to)-1] // an empty object: no comma
+	}
+	return to
 }
