@@ -1,0 +1,145 @@
+package objects
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"millrace/wire"
+)
+
+// Maker makes runs and their pods of one half of the record.
+type Maker struct {
+	seed   uint64
+	shapes []*shape
+	podded []*shape // those that have a pod
+}
+
+// shape is one recorded run, or a variation of one, with all of its states
+// encoded.
+type shape struct {
+	values []value
+	name   int // which value is the run's name
+	runs   []template
+	pods   map[wire.Format][]template
+}
+
+// New makes a Maker. The same half and seed make the same objects.
+func New(half Half, seed uint64) (*Maker, error) {
+	recorded, err := record(half)
+	if err != nil {
+		return nil, err
+	}
+	m := &Maker{seed: seed}
+	for _, each := range recorded {
+		for n := range variations {
+			s, err := newShape(vary(each, n))
+			if err != nil {
+				return nil, err
+			}
+			m.shapes = append(m.shapes, s)
+			if len(each.pods) > 0 {
+				m.podded = append(m.podded, s)
+			}
+		}
+	}
+	return m, nil
+}
+
+func newShape(r *recorded) (*shape, error) {
+	var runs, podsJSON, podsProtobuf [][]byte
+	for _, run := range r.runs {
+		run["metadata"].(map[string]any)["resourceVersion"] = placeholder
+		raw, err := encodeJSON(run)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, raw)
+	}
+	for _, pod := range r.pods {
+		pod.ResourceVersion = placeholder
+		raw, err := encodeJSON(pod)
+		if err != nil {
+			return nil, err
+		}
+		podsJSON = append(podsJSON, raw)
+		if raw, err = encodeProtobuf(pod); err != nil {
+			return nil, err
+		}
+		podsProtobuf = append(podsProtobuf, raw)
+	}
+	s := &shape{values: values(r, append(runs[:len(runs):len(runs)], podsJSON...)), pods: map[wire.Format][]template{}}
+	for i, v := range s.values {
+		if v.kind == name {
+			s.name = i
+		}
+	}
+	for _, raw := range runs {
+		s.runs = append(s.runs, newTemplate(raw, s.values))
+	}
+	for i := range podsJSON {
+		s.pods[wire.JSON] = append(s.pods[wire.JSON], newTemplate(podsJSON[i], s.values))
+		s.pods[wire.Protobuf] = append(s.pods[wire.Protobuf], newTemplate(podsProtobuf[i], s.values))
+	}
+	return s, nil
+}
+
+// Run is one TaskRun and its pod, in all their states.
+type Run struct {
+	shape *shape
+	texts []string
+}
+
+// month is how far the times of runs lie apart at most.
+const month = 30 * 24 * time.Hour
+
+// Run is run i of those that may or may not have a pod.
+func (m *Maker) Run(i int) Run { return m.make(m.shapes, i) }
+
+// WithPod is run i of those that have a pod.
+func (m *Maker) WithPod(i int) Run { return m.make(m.podded, i) }
+
+func (m *Maker) make(of []*shape, i int) Run {
+	r := chance{Rand: rand.New(rand.NewPCG(m.seed, uint64(i))), run: i}
+	s := of[r.IntN(len(of))]
+	r.name, r.shift = r.Uint64(), time.Duration(r.Int64N(int64(month))).Truncate(time.Second)
+	run := Run{shape: s, texts: make([]string, len(s.values))}
+	for j, v := range s.values {
+		run.texts[j] = v.another(r)
+	}
+	return run
+}
+
+// Name is the name of the TaskRun.
+func (r Run) Name() string { return r.texts[r.shape.name] }
+
+// States is how many states of the run were recorded; the last one is final.
+func (r Run) States() int { return len(r.shape.runs) }
+
+// PodStates is the same of its pod: 0 if it has none.
+func (r Run) PodStates() int { return len(r.shape.pods[wire.JSON]) }
+
+// AppendTaskRun appends the run as JSON.
+func (r Run) AppendTaskRun(b []byte, state int, version uint64) []byte {
+	return r.shape.runs[state].fill(b, r.texts, text(version))
+}
+
+// AppendPod appends the pod; as protobuf it is in its envelope.
+func (r Run) AppendPod(b []byte, f wire.Format, state int, version uint64) []byte {
+	return r.shape.pods[f][state].fill(b, r.texts, text(version))
+}
+
+// FirstVersion is the least resourceVersion that an object can be given, and
+// LastVersion the greatest: all of them are equally long.
+const (
+	FirstVersion = 400_000_000
+	LastVersion  = 999_999_999
+)
+
+func text(version uint64) string {
+	if version < FirstVersion || version > LastVersion {
+		panic(fmt.Sprintf("objects: resourceVersion %d has another length than the others", version))
+	}
+	return strconv.FormatUint(version, 10)
+}

@@ -1,0 +1,166 @@
+package objects
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/wire"
+)
+
+const some = 3000
+
+var makers = map[Half]*Maker{}
+
+// maker is made once: that takes most of a second.
+func maker(t *testing.T, half Half) *Maker {
+	t.Helper()
+	if makers[half] == nil {
+		m, err := New(half, 1)
+		must(t, err)
+		makers[half] = m
+	}
+	return makers[half]
+}
+
+func TestTheSameSeedMakesTheSameObjects(t *testing.T) {
+	a := maker(t, Measured)
+	b, err := New(Measured, 1)
+	must(t, err)
+	for i := range 100 {
+		x, y := a.WithPod(i), b.WithPod(i)
+		if !bytes.Equal(x.AppendTaskRun(nil, 0, FirstVersion), y.AppendTaskRun(nil, 0, FirstVersion)) {
+			t.Errorf("run %d is not the same twice", i)
+		}
+		for _, f := range []wire.Format{wire.JSON, wire.Protobuf} {
+			if !bytes.Equal(x.AppendPod(nil, f, 1, FirstVersion), y.AppendPod(nil, f, 1, FirstVersion)) {
+				t.Errorf("pod %d is not the same twice", i)
+			}
+		}
+	}
+}
+
+func TestNoTwoAreTheSame(t *testing.T) {
+	m := maker(t, Measured)
+	keys, uids, versions := map[types.NamespacedName]bool{}, map[types.UID]bool{}, map[string]bool{}
+	for i := range 20 * some {
+		r := m.Run(i)
+		o, err := wire.Scan(wire.JSON, r.AppendTaskRun(nil, r.States()-1, FirstVersion+uint64(i)))
+		must(t, err)
+		keys[o.Key()], uids[o.UID()], versions[o.ResourceVersion()] = true, true, true
+	}
+	if len(keys) != 20*some || len(uids) != 20*some || len(versions) != 20*some {
+		t.Errorf("of %d objects: %d keys, %d UIDs, %d resourceVersions", 20*some, len(keys), len(uids), len(versions))
+	}
+}
+
+func TestWhatIsMadeDecodesToTheSameInBothFormats(t *testing.T) {
+	m := maker(t, Measured)
+	for i := range some {
+		r := m.WithPod(i)
+		state := i % r.PodStates()
+		var a, b corev1.Pod
+		must(t, json.Unmarshal(r.AppendPod(nil, wire.JSON, state, FirstVersion+7), &a))
+		must(t, decodeProtobuf(r.AppendPod(nil, wire.Protobuf, state, FirstVersion+7), &b))
+		if difference := cmp.Diff(a, b); difference != "" {
+			t.Fatalf("pod %d differs: %s", i, difference)
+		}
+		if a.ResourceVersion != "400000007" {
+			t.Errorf("pod %d is at %s", i, a.ResourceVersion)
+		}
+		var run crds.TaskRun
+		must(t, json.Unmarshal(r.AppendTaskRun(nil, i%r.States(), FirstVersion), &run))
+	}
+}
+
+func TestAPodBelongsToItsRun(t *testing.T) {
+	m := maker(t, Measured)
+	for i := range some {
+		r := m.WithPod(i)
+		var run crds.TaskRun
+		must(t, json.Unmarshal(r.AppendTaskRun(nil, r.States()-1, FirstVersion), &run))
+		pod, err := wire.Scan(wire.Protobuf, r.AppendPod(nil, wire.Protobuf, r.PodStates()-1, FirstVersion))
+		must(t, err)
+		owner, _ := pod.Controller()
+		label, _ := pod.Label("tekton.dev/taskRun")
+		if owner.UID != run.UID || owner.Name != run.Name || label != run.Name || pod.Key().Namespace != run.Namespace || r.Name() != run.Name {
+			t.Fatalf("run %s/%s (%s, %s), pod %v of %v with label %s", run.Namespace, run.Name, run.UID, r.Name(), pod, owner, label)
+		}
+	}
+}
+
+func TestSizesAreThoseOfTheRecord(t *testing.T) {
+	for _, half := range []Half{Measured, Dictionary} {
+		recorded, err := record(half)
+		must(t, err)
+		var want, n int
+		for _, each := range recorded {
+			raw, err := encodeJSON(each.runs[len(each.runs)-1])
+			must(t, err)
+			want += len(raw)
+			n++
+		}
+		m := maker(t, half)
+		var got int
+		for i := range some {
+			r := m.Run(i)
+			got += len(r.AppendTaskRun(nil, r.States()-1, FirstVersion))
+		}
+		if a, b := float64(got)/some, float64(want)/float64(n); a/b < 0.9 || a/b > 1.1 {
+			t.Errorf("half %d: TaskRuns of %.0f bytes, recorded are %.0f", half, a, b)
+		}
+	}
+}
+
+func TestTheHalvesHaveNothingInCommon(t *testing.T) {
+	a, err := record(Measured)
+	must(t, err)
+	b, err := record(Dictionary)
+	must(t, err)
+	files := map[string]bool{}
+	for _, r := range a {
+		files[r.key.Namespace] = true
+	}
+	for _, r := range b {
+		if files[r.key.Namespace] {
+			t.Errorf("%s is in both halves", r.key.Namespace)
+		}
+	}
+	if len(a) < 30 || len(b) < 30 {
+		t.Errorf("halves of %d and %d runs", len(a), len(b))
+	}
+}
+
+func TestWhatVariesIsReplaced(t *testing.T) {
+	recorded, err := record(Measured)
+	must(t, err)
+	s, err := newShape(recorded[0])
+	must(t, err)
+	m := &Maker{seed: 1, shapes: []*shape{s}}
+	first, second := m.Run(0).AppendTaskRun(nil, 0, FirstVersion), m.Run(1).AppendTaskRun(nil, 0, FirstVersion)
+	if bytes.Equal(first, second) {
+		t.Error("two runs of one shape are the same")
+	}
+	for _, v := range s.values {
+		if v.kind == uid && (bytes.Contains(first, []byte(v.text)) || bytes.Contains(second, []byte(v.text))) {
+			t.Errorf("%s is still there", v.text)
+		}
+	}
+}
+
+func BenchmarkPod(b *testing.B) {
+	m, err := New(Measured, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var raw []byte
+	for i := 0; b.Loop(); i++ {
+		r := m.WithPod(i)
+		raw = r.AppendPod(raw[:0], wire.Protobuf, r.PodStates()-1, FirstVersion)
+	}
+}

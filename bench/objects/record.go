@@ -1,0 +1,163 @@
+package objects
+
+import (
+	"bytes"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+//go:embed testdata/*.zst
+var testdata embed.FS
+
+// Half is one half of what was recorded. Each file that made runs is in one of
+// them.
+type Half int
+
+const (
+	// Measured is the half that benchmarks measure.
+	Measured Half = iota
+	// Dictionary is the half that a dictionary may be made of.
+	Dictionary
+)
+
+// node is what the recorded node is called here. Its own name stands for a
+// registry too.
+const node = "worker-01"
+
+// recorded is one run as it was recorded: each state of it, and of its pod.
+type recorded struct {
+	key  types.NamespacedName // of the run
+	runs []map[string]any
+	pods []*corev1.Pod // none if the run never had one
+}
+
+// record is all runs of a half, in the order of their keys.
+func record(half Half) ([]*recorded, error) {
+	byKey := map[types.NamespacedName]*recorded{}
+	for frame, err := range jsonFrames("taskruns.json") {
+		if err != nil {
+			return nil, err
+		}
+		var run map[string]any
+		if err := json.Unmarshal(frame, &run); err != nil {
+			return nil, fmt.Errorf("a recorded TaskRun: %w", err)
+		}
+		meta := run["metadata"].(map[string]any)
+		key := types.NamespacedName{Namespace: meta["namespace"].(string), Name: meta["name"].(string)}
+		if byKey[key] == nil {
+			byKey[key] = &recorded{key: key}
+		}
+		byKey[key].runs = append(byKey[key].runs, run)
+	}
+	for pod, err := range recordedPods() {
+		if err != nil {
+			return nil, err
+		}
+		key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels["tekton.dev/taskRun"]}
+		if byKey[key] == nil {
+			return nil, fmt.Errorf("pod %s of no run", pod.Name)
+		}
+		if pod.Spec.NodeName != "" {
+			pod.Spec.NodeName = node
+		}
+		byKey[key].pods = append(byKey[key].pods, pod)
+	}
+	return halve(byKey, half), nil
+}
+
+// halve gives every other namespace, which is every other file, to each half.
+func halve(byKey map[types.NamespacedName]*recorded, half Half) []*recorded {
+	var namespaces []string
+	var mine []*recorded
+	for key := range byKey {
+		namespaces = append(namespaces, key.Namespace)
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	for key, r := range byKey {
+		if i, _ := slices.BinarySearch(namespaces, key.Namespace); Half(i%2) == half {
+			mine = append(mine, r)
+		}
+	}
+	slices.SortFunc(mine, func(a, b *recorded) int { return strings.Compare(a.key.String(), b.key.String()) })
+	return mine
+}
+
+// recordedPods are the states of all pods. They are read from protobuf, which
+// says all that there is.
+func recordedPods() func(yield func(*corev1.Pod, error) bool) {
+	return func(yield func(*corev1.Pod, error) bool) {
+		for frame, err := range protobufFrames("pods.pb") {
+			pod := &corev1.Pod{}
+			if err == nil {
+				err = decodeProtobuf(frame, pod)
+			}
+			if !yield(pod, err) {
+				return
+			}
+		}
+	}
+}
+
+// jsonFrames are the objects of a recorded JSON stream, byte for byte.
+func jsonFrames(name string) func(yield func([]byte, error) bool) {
+	return func(yield func([]byte, error) bool) {
+		raw, err := unpack(name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		d := json.NewDecoder(bytes.NewReader(raw))
+		for {
+			var event struct{ Object json.RawMessage }
+			if err := d.Decode(&event); errors.Is(err, io.EOF) || !yield(event.Object, err) {
+				return
+			}
+		}
+	}
+}
+
+// protobufFrames are the objects of a recorded protobuf stream, in their
+// envelopes, byte for byte.
+func protobufFrames(name string) func(yield func([]byte, error) bool) {
+	return func(yield func([]byte, error) bool) {
+		raw, err := unpack(name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for len(raw) > 0 {
+			n := 4 + binary.BigEndian.Uint32(raw)
+			var event metav1.WatchEvent
+			err := event.Unmarshal(raw[4:n])
+			if !yield(event.Object.Raw, err) {
+				return
+			}
+			raw = raw[n:]
+		}
+	}
+}
+
+func unpack(name string) ([]byte, error) {
+	packed, err := testdata.ReadFile("testdata/" + name + ".zst")
+	if err != nil {
+		return nil, err
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.DecodeAll(packed, nil)
+}

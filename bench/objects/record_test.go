@@ -1,0 +1,58 @@
+package objects
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// If encoding again gives what the server sent, then what is encoded here after
+// a change is what a server would send.
+func TestEncodingIsTheServers(t *testing.T) {
+	n := 0
+	for frame, err := range protobufFrames("pods.pb") {
+		must(t, err)
+		var pod corev1.Pod
+		must(t, decodeProtobuf(frame, &pod))
+		again, err := encodeProtobuf(&pod)
+		must(t, err)
+		if !bytes.Equal(frame, again) {
+			t.Fatalf("pod %s is not the same after decoding and encoding it", pod.Name)
+		}
+		n++
+	}
+	for frame, err := range jsonFrames("pods.json") {
+		must(t, err)
+		var pod corev1.Pod
+		must(t, json.Unmarshal(frame, &pod))
+		again, err := encodeJSON(&pod)
+		must(t, err)
+		if !bytes.Equal(frame, again) {
+			t.Fatalf("pod %s is not the same after decoding and encoding it:\n%s\n%s", pod.Name, frame, again)
+		}
+		n++
+	}
+	for frame, err := range jsonFrames("taskruns.json") {
+		must(t, err)
+		var run map[string]any
+		must(t, json.Unmarshal(frame, &run))
+		again, err := encodeJSON(run)
+		must(t, err)
+		if !bytes.Equal(frame, again) {
+			t.Fatalf("a TaskRun is not the same after decoding and encoding it:\n%s\n%s", frame, again)
+		}
+		n++
+	}
+	if n < 1000 {
+		t.Errorf("only %d states were recorded", n)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,101 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// variations is how many shapes are made of each recorded run: itself, and
+// others that have a little more or less of what people add to theirs.
+const variations = 4
+
+// vary is variation n of a recorded run, in all states of it and of its pod
+// alike. Variation 0 is the run as it was recorded.
+func vary(r *recorded, n int) *recorded {
+	v := &recorded{key: r.key}
+	chance := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n), uint64(len(r.key.Name)))) }
+	for _, run := range r.runs {
+		run = clone(run)
+		if n > 0 {
+			varyRun(run, chance())
+		}
+		v.runs = append(v.runs, run)
+	}
+	for _, pod := range r.pods {
+		pod = pod.DeepCopy()
+		if n > 0 {
+			varyPod(pod, chance())
+		}
+		v.pods = append(v.pods, pod)
+	}
+	return v
+}
+
+// clone is a copy of a JSON value.
+func clone(run map[string]any) map[string]any {
+	raw, err := json.Marshal(run)
+	if err != nil {
+		panic(err) // it has come from JSON
+	}
+	var c map[string]any
+	if err := json.Unmarshal(raw, &c); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// habits are labels that some teams put on all they have.
+func habits() [][2]string {
+	return [][2]string{
+		{"backstage.io/kubernetes-id", "checkout-service"}, {"cost-centre", "cc-418273"},
+		{"app.kubernetes.io/created-by", "event-listener"}, {"triggers.tekton.dev/eventlistener", "github-push"},
+		{"triggers.tekton.dev/triggers-eventid", "5f0c2b7e-0f49-4b52-9a49-4a7c7b0be3d1"},
+	}
+}
+
+// varyRun changes what the author of a run might have done otherwise. It and
+// varyPod draw the same labels.
+func varyRun(run map[string]any, r *rand.Rand) {
+	meta := run["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	if labels == nil {
+		labels = map[string]any{}
+		meta["labels"] = labels
+	}
+	for _, l := range someHabits(r) {
+		labels[l[0]] = l[1]
+	}
+	if r.IntN(2) == 0 {
+		run["spec"].(map[string]any)["timeout"] = fmt.Sprintf("%dm", 5+5*r.IntN(20))
+	}
+}
+
+func varyPod(pod *corev1.Pod, r *rand.Rand) {
+	for _, l := range someHabits(r) {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, l[0], l[1])
+	}
+	env := corev1.EnvVar{Name: "TRACE_ENDPOINT", Value: "http://otel-collector.observability.svc:4317"}
+	more := r.IntN(3)
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		switch more {
+		case 0:
+			c.Env = append(c.Env, env)
+		case 1:
+			c.Env = c.Env[:len(c.Env)/2]
+		}
+	}
+	if r.IntN(3) == 0 {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: "ci", Operator: corev1.TolerationOpEqual, Value: "spot", Effect: corev1.TaintEffectNoSchedule})
+	}
+}
+
+func someHabits(r *rand.Rand) [][2]string {
+	all := habits()
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:r.IntN(len(all))]
+}
