@@ -4,8 +4,8 @@
 //	reflector                       fifo                            indexer
 //	Add, Update, Delete ──▶ transform ──▶ ┌─────────────────┐
 //	Begin Item… Commit  ──▶   (once)      │ n/a  Added      │──Pop──▶ Apply
-//	Bookmark, Resync    ──▶               │ n/b  Updated +3 │          │
-//	                                      │ n/c  Deleted    │          │
+//	Found, Gone         ──▶               │ n/b  Updated +3 │          │
+//	Bookmark, Resync    ──▶               │ n/c  Deleted    │          │
 //	                          ▲           └─────────────────┘          │
 //	                          └───────────── Known ◀───────────────────┘
 //	                              the one backward glance: key → UID, version
@@ -68,6 +68,9 @@
 //     (TestWhatWaitsWhenItIsClosedIsPoppedFirst)
 //  11. An object that a list shows but that cannot be read is not deleted by
 //     that list. (TestAnObjectThatAListShowsButThatCannotBeReadIsNotDeletedByIt)
+//  12. An object that was asked for by its key, and one that was found missing so,
+//     move no published resourceVersion.
+//     (TestWhatWasAskedForByItsKeyMovesNoPublishedVersion)
 //
 // It does not promise that every state is seen: states that follow each other
 // faster than the store takes them in are merged. And a published

@@ -21,16 +21,32 @@ var errIdentity = errors.New("the transform changed key, UID or resourceVersion"
 // there. Other objects are not concerned.
 // The object may be lent (see wire.Event): what is kept is its own. Of an object
 // that is known as it is, nothing is.
-func (f *FIFO) Add(o *wire.Object) error { return f.take(o) }
+func (f *FIFO) Add(o *wire.Object) error { return f.take(o, o.ResourceVersion()) }
 
 // Update takes the object of a MODIFIED event. See Add.
-func (f *FIFO) Update(o *wire.Object) error { return f.take(o) }
+func (f *FIFO) Update(o *wire.Object) error { return f.take(o, o.ResourceVersion()) }
 
 // Item takes one object of a list. See Add.
-func (f *FIFO) Item(o *wire.Object) error { return f.take(o) }
+func (f *FIFO) Item(o *wire.Object) error { return f.take(o, o.ResourceVersion()) }
 
-func (f *FIFO) take(o *wire.Object) error {
-	if f.unchanged(o) {
+// Found takes an object that was asked for by its key, as it is where the stream
+// stands: its own resourceVersion may be long past, so it does not say how far
+// the stream has come. Never between Begin and the end of a list. See Add.
+func (f *FIFO) Found(o *wire.Object) error { return f.take(o, "") }
+
+// Gone takes the answer that there is no such object where the stream stands.
+func (f *FIFO) Gone(key types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.removeLocked(key, nil)
+	}
+}
+
+// take takes an object in; reached is how far the stream has come with it, empty
+// if it says nothing about that.
+func (f *FIFO) take(o *wire.Object, reached string) error {
+	if f.unchanged(o, reached) {
 		return nil
 	}
 	kept, err := f.transform(o)
@@ -43,20 +59,20 @@ func (f *FIFO) take(o *wire.Object) error {
 		e := f.entryLocked(o.Key())
 		e.Deltas = upsert(e.Deltas, f.latestLocked(o.Key()), f.newsLocked(kept))
 	}
-	f.reachByLocked(o)
+	f.reachByLocked(reached)
 	return err
 }
 
 // unchanged passes over an object that is known as it is, without transforming
 // it: most of a relist is that.
-func (f *FIFO) unchanged(o *wire.Object) bool {
+func (f *FIFO) unchanged(o *wire.Object, reached string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.showLocked(o.Key())
 	if f.closed || !f.latestLocked(o.Key()).shows(o) {
 		return false
 	}
-	f.reachByLocked(o)
+	f.reachByLocked(reached)
 	return true
 }
 
@@ -91,7 +107,7 @@ func (f *FIFO) Delete(o *wire.Object) error {
 		return ErrClosed
 	}
 	f.removeLocked(o.Key(), kept)
-	f.reachByLocked(o)
+	f.reachByLocked(o.ResourceVersion())
 	return nil
 }
 
@@ -117,9 +133,9 @@ func (f *FIFO) Bookmark(resourceVersion string) {
 
 // reachByLocked notes how far an event has brought the stream. The items of a
 // list are in no order of time: until it is committed they bring it nowhere.
-func (f *FIFO) reachByLocked(o *wire.Object) {
+func (f *FIFO) reachByLocked(resourceVersion string) {
 	if f.seen == nil {
-		f.reachLocked(o.ResourceVersion())
+		f.reachLocked(resourceVersion)
 	}
 }
 

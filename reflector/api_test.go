@@ -178,6 +178,8 @@ func (s *story) trace(t *Trace) {
 		}
 	}
 	t.Refused = func(r Refusal) { s.logf("refused %s %s", r.Event, r.Key.Name) }
+	t.Quarantined = func(f Refusal) { s.logf("quarantined %s", f.Key.Name) }
+	t.Released = func(q Quarantined) { s.logf("released %s", q.Key.Name) }
 	t.Sharded = func(sharded bool) { s.logf("sharded: %v", sharded) }
 	if t.Moved == nil {
 		t.Moved = func(_, to State) {
@@ -304,6 +306,8 @@ func describe(q url.Values) string {
 		words[0] = "WATCHLIST"
 	case q.Has("watch"):
 		words[0] = "WATCH"
+	case q.Get("resourceVersionMatch") == "Exact":
+		words = append(words, "of", q.Get("fieldSelector"))
 	case !q.Has("limit"):
 		words = append(words, "whole")
 	}
@@ -441,6 +445,8 @@ func (s *story) Add(o *wire.Object) error    { return s.take("add", o) }
 func (s *story) Update(o *wire.Object) error { return s.take("update", o) }
 func (s *story) Delete(o *wire.Object) error { return s.take("delete", o) }
 
+func (s *story) Found(o *wire.Object) error    { return s.take("found", o) }
+func (s *story) Gone(key types.NamespacedName) { s.logf("gone %s", key.Name) }
 func (s *story) Keep(key types.NamespacedName) { s.logf("keep %s", key.Name) }
 
 var errRefused = errors.New("the sink does not want it")

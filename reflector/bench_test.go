@@ -17,6 +17,8 @@ type blind struct{}
 func (blind) Begin()                    {}
 func (blind) Item(*wire.Object) error   { return nil }
 func (blind) Keep(types.NamespacedName) {}
+func (blind) Found(*wire.Object) error  { return nil }
+func (blind) Gone(types.NamespacedName) {}
 func (blind) Commit(string)             {}
 func (blind) Abort()                    {}
 func (blind) Add(*wire.Object) error    { return nil }

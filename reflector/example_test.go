@@ -30,6 +30,9 @@ func (p printer) Keep(key types.NamespacedName) {
 	fmt.Println("  has", key, "which cannot be read")
 }
 
+func (p printer) Found(o *wire.Object) error    { return say("found", o) }
+func (p printer) Gone(key types.NamespacedName) { fmt.Println("gone", key) }
+
 func (p printer) Add(o *wire.Object) error    { return say("added", o) }
 func (p printer) Update(o *wire.Object) error { return say("changed", o) }
 func (p printer) Delete(o *wire.Object) error {

@@ -66,6 +66,7 @@ type listing struct {
 	begun bool // the sink was told
 	items int
 	gap   bool
+	stamp uint64 // what was refused after it, this list has refused
 }
 
 // page reads one answer.
@@ -98,7 +99,7 @@ func (r *Reflector) readList(s *stream, item func(*wire.Object, error) error) (w
 func (l *listing) begin() {
 	if !l.begun {
 		l.r.sink.Begin()
-		l.begun = true
+		l.begun, l.stamp = true, l.r.stamp()
 	}
 }
 
@@ -110,17 +111,14 @@ func (l *listing) item(o *wire.Object, err error) error {
 		l.unreadable(err)
 		return nil
 	}
-	if err := l.r.sink.Item(o); err != nil {
-		l.gap = true
-		l.r.refuse(Refusal{Key: o.Key(), ResourceVersion: o.ResourceVersion(), Err: err})
-	}
+	l.gap = !l.r.give("", o, l.r.sink.Item) || l.gap
 	return nil
 }
 
 func (l *listing) unreadable(err error) {
-	l.gap = true
 	refusal := unreadable(err)
 	l.r.refuse(refusal)
+	l.gap = !l.r.confine(refusal) || l.gap
 	if refusal.Key.Name != "" {
 		l.r.sink.Keep(refusal.Key)
 	}
@@ -129,6 +127,7 @@ func (l *listing) unreadable(err error) {
 func (l *listing) commit(resourceVersion string, done List) {
 	l.begin() // a list may be empty
 	l.r.sink.Commit(resourceVersion)
+	l.r.releaseBefore(l.stamp)
 	done.Items, done.Took = l.items, time.Since(l.began)
 	l.r.cfg.Trace.listed(done)
 }

@@ -47,14 +47,17 @@ func simulate(t *testing.T, seed uint64) {
 	t.Cleanup(func() { _ = server.Close() })
 
 	ctx, cancel := context.WithCancel(quietly(t))
-	view := &view{objects: map[string]string{}}
+	view := &view{objects: map[string]string{}, restored: m.everRestored}
+	if seed%3 == 0 {
+		view.refuses = m.refuses
+	}
 	r := New(s.client(), "pods", view, Config{Rand: newRand(seed), PageSize: 3, PagedListOnly: seed%5 == 0})
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 
 	patience := 6 * time.Minute
-	if m.spoils {
-		patience += 6 * time.Minute // what could not be read comes again when the watch ends
+	if m.spoils || view.refuses != nil {
+		patience += 6 * time.Minute // until it is asked for again, or the watch ends
 	}
 	m.live(30 * time.Minute)
 	m.sane()
@@ -64,21 +67,33 @@ func simulate(t *testing.T, seed uint64) {
 	if diff := cmp.Diff(m.objects, view.shown()); diff != "" {
 		t.Errorf("server and sink (-server +sink), status %+v:\n%s", r.Status(), diff)
 	}
-	if most := m.busiest(); most > 60 {
+	if most := m.busiest(); most > 90 {
 		t.Errorf("%d requests in one minute", most)
 	}
 	m.mu.Unlock()
+	if len(view.faults) > 0 || view.refuses != nil && view.asked == 0 {
+		t.Errorf("%d objects were asked for, %v", view.asked, view.faults)
+	}
+	if got := r.Quarantine(); len(got) > 0 {
+		t.Errorf("in quarantine are %+v", got)
+	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
-// view is a sink that keeps to the contract of Sink and does nothing else.
+// view is a sink that keeps to the contract of Sink, and refuses an object now
+// and then.
 type view struct {
 	mu      sync.Mutex
 	objects map[string]string // name to resourceVersion
 	seen    map[string]bool   // not nil within a list
+	refuses func() bool
+
+	restored func() bool // whether the server's versions have ever gone back
+	faults   []string
+	asked    int // answers for one object
 }
 
 func (v *view) shown() map[string]string {
@@ -99,6 +114,26 @@ func (v *view) Bookmark(string)             {}
 func (v *view) Resync()                     {}
 func (v *view) Add(o *wire.Object) error    { return v.put(o) }
 func (v *view) Update(o *wire.Object) error { return v.put(o) }
+
+// Found must not bring an object back to what it was, unless the server did.
+func (v *view) Found(o *wire.Object) error {
+	restored := v.restored()
+	v.mu.Lock()
+	v.asked++
+	if was := v.objects[o.Key().Name]; !restored && number(was) > number(o.ResourceVersion()) || v.seen != nil {
+		v.faults = append(v.faults, fmt.Sprintf("%s was at %s, found at %s; in a list: %v", o.Key().Name, was, o.ResourceVersion(), v.seen != nil))
+	}
+	v.mu.Unlock()
+	return v.put(o)
+}
+
+func (v *view) Gone(key types.NamespacedName) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asked++
+	delete(v.objects, key.Name)
+}
+
 func (v *view) Keep(key types.NamespacedName) {
 	v.seen[key.Name] = true
 }
@@ -111,6 +146,9 @@ func (v *view) Item(o *wire.Object) error {
 func (v *view) put(o *wire.Object) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.refuses != nil && v.refuses() {
+		return errRefused
+	}
 	v.objects[o.Key().Name] = o.ResourceVersion()
 	return nil
 }
@@ -143,6 +181,7 @@ type model struct {
 type change struct {
 	version    int
 	kind, name string
+	before     string // the version of the object before it, empty if there was none
 }
 
 func newModel(seed uint64) *model {
@@ -184,7 +223,7 @@ func (m *model) sane() {
 func (m *model) change() {
 	m.version++
 	name := fmt.Sprint("pod-", m.random.IntN(12))
-	c := change{m.version, "MODIFIED", name}
+	c := change{m.version, "MODIFIED", name, m.objects[name]}
 	switch _, there := m.objects[name]; {
 	case !there:
 		c.kind = "ADDED"
@@ -221,6 +260,19 @@ func (m *model) busiest() (most int) {
 		most = max(most, n)
 	}
 	return most
+}
+
+// refuses is the mood of a sink.
+func (m *model) refuses() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.chance(10)
+}
+
+func (m *model) everRestored() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.restored > 0
 }
 
 // chance is one in n, as long as the server is wild.
@@ -277,6 +329,12 @@ func number(s string) int {
 
 func (m *model) list(w http.ResponseWriter, r *http.Request, q url.Values) {
 	m.mu.Lock()
+	if q.Has("fieldSelector") {
+		answer := m.one(strings.TrimPrefix(q.Get("fieldSelector"), "metadata.name="), number(q.Get("resourceVersion")))
+		m.mu.Unlock()
+		answer(w, r)
+		return
+	}
 	version, after, _ := strings.Cut(q.Get("continue"), "/")
 	answer := m.page(q, version, after)
 	if m.chance(10) {
@@ -308,9 +366,32 @@ func (m *model) page(q url.Values, version, after string) act {
 	return list(strconv.Itoa(m.version), next, items...)
 }
 
+// one is what an object was at exactly one version.
+func (m *model) one(name string, version int) act {
+	switch {
+	case version > m.version:
+		return fail(504, tooLargeNow)
+	case version < m.compacted:
+		return fail(410, expiredStatus)
+	}
+	now, there := m.objects[name]
+	for _, c := range slices.Backward(m.since(version)) {
+		if c.name == name {
+			now, there = c.before, c.before != ""
+		}
+	}
+	if !there {
+		return list(strconv.Itoa(version), "")
+	}
+	return list(strconv.Itoa(version), "", m.spoil(pod(name, now)))
+}
+
 // shown is an object as a list shows it.
 func (m *model) shown(name string) string {
-	o := pod(name, m.objects[name])
+	return m.spoil(pod(name, m.objects[name]))
+}
+
+func (m *model) spoil(o string) string {
 	if m.spoils && m.chance(10) {
 		return strings.Replace(o, `"namespace"`, `"labels":7,"namespace"`, 1)
 	}
@@ -371,7 +452,10 @@ func (m *model) watch(w http.ResponseWriter, r *http.Request, version int) {
 		end := m.ending()
 		m.mu.Unlock()
 		for _, c := range missed {
-			event(c.kind, pod(c.name, strconv.Itoa(c.version)))(w, r)
+			m.mu.Lock()
+			object := m.spoil(pod(c.name, strconv.Itoa(c.version)))
+			m.mu.Unlock()
+			event(c.kind, object)(w, r)
 			version = c.version
 		}
 		if end != nil {

@@ -23,8 +23,16 @@ type Reflector struct {
 	random   *rand.Rand
 	scanner  wire.Scanner
 
-	mu     sync.Mutex // guards status
-	status Status
+	// turn is held by whoever tells the sink something while a watch is on. What
+	// the sink was told, status.ResourceVersion and quarantine belong together,
+	// and change within one turn. It is taken before mu.
+	turn sync.Mutex
+	// confinement wakes the goroutine that asks for what is in quarantine.
+	confinement chan struct{}
+
+	mu         sync.Mutex // guards what follows; not held while hooks or the sink are called
+	status     Status
+	quarantine quarantine
 }
 
 // New makes a Reflector for a resource ("pods", "taskruns") of the group and
@@ -42,6 +50,8 @@ func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflect
 		sink:     sink,
 		cfg:      cfg,
 		random:   rand.New(cfg.Rand),
+
+		confinement: make(chan struct{}, 1),
 	}
 }
 
@@ -50,7 +60,7 @@ func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflect
 // be made at all, as with a resource name that has a slash in it: all that a
 // server or a network can do is tried again.
 func (r *Reflector) Run(ctx context.Context) error {
-	if err := r.request().Error(); err != nil {
+	if err := r.request(r.cfg.Namespace).Error(); err != nil {
 		return fmt.Errorf("reflect %s: %w", r.resource, err)
 	}
 	var resync sync.WaitGroup

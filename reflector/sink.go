@@ -6,9 +6,10 @@ import (
 	"millrace/wire"
 )
 
-// A Sink is told what the server says. All methods but Resync are called by the
-// goroutine of Run, one after the other; Resync is called by a goroutine of its
-// own and may meet any of them, so a sink locks.
+// A Sink is told what the server says. No two of its methods but Resync are
+// called at the same time: Found and Gone come from the goroutine that asks for
+// what is in quarantine, the others from that of Run, and they take turns. Resync
+// is called by a goroutine of its own and may meet any of them, so a sink locks.
 //
 // A list is Begin, any number of Items and Keeps, and either Commit or Abort:
 //
@@ -23,10 +24,10 @@ import (
 // until the method returns, and what it keeps is their Own(), or key, UID and
 // resourceVersion. See wire.Event.
 //
-// An error of Item, Add, Update or Delete means that the sink has not taken the
-// object in. It is traced as a Refusal, and the next list offers the object
-// again; the other objects go on. An Item that is refused was still there: a
-// Commit must not take it for deleted.
+// An error of Item, Add, Update, Delete or Found means that the sink has not taken
+// the object in. It is traced as a Refusal, and the key goes into quarantine:
+// the object is asked for again; the others go on. An Item that is refused was
+// still there: a Commit must not take it for deleted.
 type Sink interface {
 	// Begin starts a list. Never called twice without Commit or Abort between.
 	Begin()
@@ -51,6 +52,13 @@ type Sink interface {
 	Delete(*wire.Object) error
 	// Bookmark says that everything up to resourceVersion has been told.
 	Bookmark(resourceVersion string)
+
+	// Found and Gone are the answer for one key from quarantine, never between
+	// Begin and the end of a list: what the object is at the last resourceVersion
+	// that the sink was told of, or that there is none. The resourceVersion of
+	// the object itself may be older, and says nothing about the stream.
+	Found(*wire.Object) error
+	Gone(key types.NamespacedName)
 
 	// Resync asks for a replay of what is known. It repairs no missed event:
 	// it lets handlers and reconcilers look again at what the cache holds.

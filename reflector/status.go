@@ -1,6 +1,10 @@
 package reflector
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Status is where a Reflector stands, for debug pages and metrics.
 type Status struct {
@@ -16,8 +20,10 @@ type Status struct {
 	// Sharded: the server selects by Config.ShardSelector. False until it has said
 	// so, and without a selector.
 	Sharded bool
-	// Refused counts objects that were not taken in.
-	Refused uint64
+	// Refused counts objects that were not taken in. Quarantined is how many keys
+	// the sink lacks the newest state of for that reason; see Quarantine.
+	Refused     uint64
+	Quarantined int
 	// Err is what keeps it from reflecting now; nil when nothing does.
 	Err error
 }
@@ -26,7 +32,17 @@ type Status struct {
 func (r *Reflector) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status
+	status := r.status
+	status.Quarantined = len(r.quarantine.keys)
+	return status
+}
+
+// Quarantine is what the sink lacks the newest state of, sorted by key: at most
+// 1000 objects. Like Status, it may be called at any time from any goroutine.
+func (r *Reflector) Quarantine() []Quarantined {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quarantine.all()
 }
 
 // State is Status().State.
@@ -75,4 +91,55 @@ func (r *Reflector) refuse(f Refusal) {
 	r.status.Refused++
 	r.mu.Unlock()
 	r.cfg.Trace.refused(f)
+}
+
+// confine puts the key of what was refused into quarantine. It reports false if
+// there is no place for it there: then only a list will bring the object.
+func (r *Reflector) confine(f Refusal) bool {
+	r.mu.Lock()
+	fresh, ok := r.quarantine.put(f, time.Now())
+	r.mu.Unlock()
+	if fresh {
+		r.cfg.Trace.quarantined(f)
+		select {
+		case r.confinement <- struct{}{}:
+		default: // it has been woken already
+		}
+	}
+	return ok
+}
+
+// release lets a key out of quarantine, if it is there.
+func (r *Reflector) release(key types.NamespacedName) {
+	r.mu.Lock()
+	was, ok := r.quarantine.release(key)
+	r.mu.Unlock()
+	if ok {
+		r.cfg.Trace.released(was)
+	}
+}
+
+// stamp is that of the last refusal so far.
+func (r *Reflector) stamp() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quarantine.stamp
+}
+
+// releaseBefore lets out whom a complete list has not shown: they are gone.
+func (r *Reflector) releaseBefore(stamp uint64) {
+	r.mu.Lock()
+	keys := r.quarantine.before(stamp)
+	r.mu.Unlock()
+	for _, key := range keys {
+		r.release(key)
+	}
+}
+
+// lacks reports whether there is something in quarantine that only a list can
+// bring.
+func (r *Reflector) lacks() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quarantine.unanswered()
 }

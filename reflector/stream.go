@@ -41,6 +41,11 @@ type stream struct {
 // the caller. The errors are the client's: *errors.StatusError for an answer
 // that was no success.
 func (r *Reflector) open(ctx context.Context, accept string, opts metav1.ListOptions) (*stream, error) {
+	return r.openIn(ctx, r.cfg.Namespace, accept, opts)
+}
+
+// openIn is open for one namespace, or for all if it is empty.
+func (r *Reflector) openIn(ctx context.Context, namespace, accept string, opts metav1.ListOptions) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{
 		cancel:   cancel,
@@ -48,7 +53,7 @@ func (r *Reflector) open(ctx context.Context, accept string, opts metav1.ListOpt
 		silence:  time.AfterFunc(r.cfg.SilenceTimeout, func() { cancel(errSilent) }),
 		patience: r.cfg.SilenceTimeout,
 	}
-	body, err := r.request().
+	body, err := r.request(namespace).
 		SetHeader("Accept", accept).
 		SpecificallyVersionedParams(&opts, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
 		Stream(ctx)
@@ -63,9 +68,9 @@ func (r *Reflector) open(ctx context.Context, accept string, opts metav1.ListOpt
 }
 
 // request is what list and watch have in common.
-func (r *Reflector) request() *rest.Request {
+func (r *Reflector) request(namespace string) *rest.Request {
 	return r.client.Get().
-		NamespaceIfScoped(r.cfg.Namespace, r.cfg.Namespace != "").
+		NamespaceIfScoped(namespace, namespace != "").
 		Resource(r.resource).
 		MaxRetries(0)
 }

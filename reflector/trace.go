@@ -8,9 +8,11 @@ import (
 	"millrace/wire"
 )
 
-// Trace is a set of hooks, each optional, for metrics and debug pages. All are
-// called by the goroutine of Run (Resynced by the one that keeps the resync
-// timer) and must not block: the stream waits for them.
+// Trace is a set of hooks, each optional, for metrics and debug pages. They are
+// called by the goroutine of Run; Refused and Released also by the one that asks
+// for what is in quarantine, and Resynced by the one that keeps the resync timer.
+// They must not block: the stream waits for them. They may call Status and
+// Quarantine.
 type Trace struct {
 	// Moved: the state changed.
 	Moved func(from, to State)
@@ -23,6 +25,12 @@ type Trace struct {
 	Failed func(Failure)
 	// Refused: an object was not taken in. Nothing else tells of it.
 	Refused func(Refusal)
+	// Quarantined: the sink lacks the newest state of a key; called once, however
+	// often the object is refused. Released: it has it, or there is no such object
+	// any more. What is in quarantine is what the first was called for and the
+	// second not yet.
+	Quarantined func(Refusal)
+	Released    func(Quarantined)
 	// Sharded: whether the server selects by Config.ShardSelector was found out;
 	// called once, before the first list, if there is a selector.
 	Sharded func(bool)
@@ -57,8 +65,9 @@ type Failure struct {
 
 // Refusal describes an object that the server sent and the sink does not have:
 // it could not be read (then Key may be empty), or the sink returned an error.
-// The watch goes on; when it ends, a list follows instead of another watch and
-// offers the object again.
+// The watch goes on, and the object is asked for again by its key. Where that
+// could not be read, or too many are in quarantine, a list follows when the watch
+// ends, instead of another watch.
 type Refusal struct {
 	// Event is what the server said of it; empty for an item of a list, and
 	// for an event that could not be read.
@@ -97,6 +106,18 @@ func (t Trace) failed(f Failure) {
 func (t Trace) refused(f Refusal) {
 	if t.Refused != nil {
 		t.Refused(f)
+	}
+}
+
+func (t Trace) quarantined(f Refusal) {
+	if t.Quarantined != nil {
+		t.Quarantined(f)
+	}
+}
+
+func (t Trace) released(q Quarantined) {
+	if t.Released != nil {
+		t.Released(q)
 	}
 }
 

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,10 +89,10 @@ func (l *listing) initialEvents(s *stream) (string, error) {
 				return endOfList(event)
 			}
 		case wire.Deleted:
-			l.gap = !l.r.give(event, l.r.sink.Delete) || l.gap
+			l.gap = !l.r.give(event.Type, event.Object, l.r.sink.Delete) || l.gap
 		default:
 			l.items++
-			l.gap = !l.r.give(event, l.r.sink.Item) || l.gap
+			l.gap = !l.r.give(event.Type, event.Object, l.r.sink.Item) || l.gap
 		}
 	}
 }
@@ -118,12 +119,23 @@ func (r *Reflector) watch(ctx context.Context, p position) outcome {
 	defer s.close()
 	r.opened()
 	o.opened = true
-	err := r.beginEvents(s)
-	if err == nil {
-		err = r.follow(s.events, &o)
-	}
+	err := r.attend(ctx, p, s, &o)
+	o.gap = o.gap || r.lacks()
 	o.healthy = time.Since(s.opened) >= r.cfg.HealthyAfter
 	return r.streamEnded(ctx, s, o, "watch", err, errHasty)
+}
+
+// attend follows a stream, and asks meanwhile for what is in quarantine.
+func (r *Reflector) attend(ctx context.Context, p position, s *stream, o *outcome) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var refetching sync.WaitGroup
+	refetching.Go(func() { r.refetches(ctx, p) })
+	defer refetching.Wait()
+	defer cancel()
+	if err := r.beginEvents(s); err != nil {
+		return err
+	}
+	return r.follow(s.events, o)
 }
 
 // beginEvents waits for the first bytes of a stream, which say how it is spelled;
@@ -144,56 +156,80 @@ func (r *Reflector) beginEvents(s *stream) error {
 func (r *Reflector) follow(events *wire.EventReader, o *outcome) error {
 	for {
 		event, err := events.Next()
-		if isUnreadable(err) {
-			o.heard, o.gap = true, true
-			r.refuse(unreadable(err))
-			continue
-		}
-		if err != nil {
+		switch {
+		case isUnreadable(err):
+			r.passOver(unreadable(err), o)
+		case err != nil:
 			return err
-		}
-		o.heard = true
-		if event.Type == wire.Error {
+		case event.Type == wire.Error:
+			o.heard = true
 			return statusError(event)
-		}
-		resourceVersion := event.Object.ResourceVersion()
-		if behind(resourceVersion, o.rv) {
+		case behind(event.Object.ResourceVersion(), o.rv):
+			o.heard = true
 			return errBehind
+		default:
+			r.pass(event, o)
+			r.cfg.Trace.event(event.Type)
 		}
-		r.pass(event, o)
-		if resourceVersion != "" {
-			o.rv = resourceVersion
-		}
-		r.reached(o.rv)
-		r.cfg.Trace.event(event.Type)
 	}
+}
+
+// passOver goes on past an event that could not be read. Its key goes into
+// quarantine, if its resourceVersion is known: that is the first at which it is
+// of use to ask what the object was.
+func (r *Reflector) passOver(f Refusal, o *outcome) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	o.heard = true
+	r.refuse(f)
+	if f.ResourceVersion == "" || behind(f.ResourceVersion, o.rv) {
+		o.gap = true
+		return
+	}
+	o.gap = !r.confine(f) || o.gap
+	o.rv = f.ResourceVersion
+	r.reached(o.rv)
 }
 
 // pass gives one event to the sink.
 func (r *Reflector) pass(event wire.Event, o *outcome) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	o.heard = true
+	r.take(event, o)
+	if resourceVersion := event.Object.ResourceVersion(); resourceVersion != "" {
+		o.rv = resourceVersion
+	}
+	r.reached(o.rv)
+}
+
+func (r *Reflector) take(event wire.Event, o *outcome) {
 	switch event.Type {
 	case wire.Bookmark:
 		o.bookmarked = true
 		r.sink.Bookmark(event.Object.ResourceVersion())
 		return
 	case wire.Added:
-		o.gap = !r.give(event, r.sink.Add) || o.gap
+		o.gap = !r.give(event.Type, event.Object, r.sink.Add) || o.gap
 	case wire.Modified:
-		o.gap = !r.give(event, r.sink.Update) || o.gap
+		o.gap = !r.give(event.Type, event.Object, r.sink.Update) || o.gap
 	case wire.Deleted:
-		o.gap = !r.give(event, r.sink.Delete) || o.gap
+		o.gap = !r.give(event.Type, event.Object, r.sink.Delete) || o.gap
 	case wire.Error: // was the end of the stream
 	}
 	o.progress = o.progress || event.Object.ResourceVersion() != o.rv
 }
 
-// give offers an object to the sink, and says whether it was taken in.
-func (r *Reflector) give(event wire.Event, take func(*wire.Object) error) bool {
-	err := take(event.Object)
-	if err != nil {
-		r.refuse(Refusal{Event: event.Type, Key: event.Object.Key(), ResourceVersion: event.Object.ResourceVersion(), Err: err})
+// give offers an object to the sink. It reports false if only a list can bring
+// it now.
+func (r *Reflector) give(event wire.EventType, o *wire.Object, take func(*wire.Object) error) bool {
+	if err := take(o); err != nil {
+		refusal := Refusal{Event: event, Key: o.Key(), ResourceVersion: o.ResourceVersion(), Err: err}
+		r.refuse(refusal)
+		return r.confine(refusal)
 	}
-	return err == nil
+	r.release(o.Key())
+	return true
 }
 
 // isUnreadable tells one object that could not be read from a stream that cannot.
