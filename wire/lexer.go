@@ -295,63 +295,6 @@ func (l *lexer) digits() {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// skip takes one value of any kind, however deep, in one loop: hostile nesting
-// must not become a deep Go stack.
-func (l *lexer) skip() {
-	if l.nest == nil {
-		l.nest = l.few[:0]
-	}
-	nest := l.nest[:0]
-	for l.err == nil {
-		switch c := l.peek(); c {
-		case '{', '[':
-			if l.depth+len(nest) >= maxDepth {
-				l.fail("too deep")
-				return
-			}
-			l.pos++
-			if l.peek() != closing(c) {
-				nest = append(nest, c)
-				if c == '{' {
-					l.key()
-				}
-				continue
-			}
-			l.pos++
-		case '"':
-			l.string()
-		default:
-			l.scalar()
-		}
-		if nest = l.leave(nest); len(nest) == 0 {
-			l.nest = nest
-			return
-		}
-	}
-}
-
-// leave follows a value inside of skip: it closes every bracket that closes
-// here and stands before the next value.
-func (l *lexer) leave(nest []byte) []byte {
-	for len(nest) > 0 && l.err == nil {
-		open := nest[len(nest)-1]
-		switch l.peek() {
-		case ',':
-			l.pos++
-			if open == '{' {
-				l.key()
-			}
-			return nest
-		case closing(open):
-			l.pos++
-			nest = nest[:len(nest)-1]
-		default:
-			l.fail("want , or " + string(closing(open)))
-		}
-	}
-	return nest
-}
-
 // bytes is the text of a string. It is valid until the lexer moves or decodes
 // another.
 func (l *lexer) bytes(s span) []byte {

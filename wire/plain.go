@@ -27,10 +27,10 @@ const (
 	blanks = ' ' * ones &^ 0xff // seven plain bytes, and room for one
 )
 
-// special sets the high bit of each byte that is not plain. Of several, the
-// lowest is exact; a borrow may make those above it wrong, which nobody looks
-// at.
+// special sets the high bit of each byte that is not plain. A subtraction sets
+// it where the byte was smaller, and also where it was beyond ASCII, which is
+// not plain either. Of several, the lowest is exact; a borrow may make those
+// above it wrong, which nobody looks at.
 func special(x uint64) uint64 {
-	quote, escape := x^'"'*ones, x^'\\'*ones
-	return ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x | x) & highs
+	return ((x ^ '"'*ones - ones) | (x ^ '\\'*ones - ones) | (x - ' '*ones) | x) & highs
 }
