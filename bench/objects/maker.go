@@ -25,18 +25,27 @@ type shape struct {
 	pods   map[wire.Format][]template
 }
 
-// New makes a Maker. The same half and seed make the same objects.
-func New(half Half, seed uint64) (*Maker, error) {
+// New makes a Maker. The same seed and halves make the same objects.
+func New(seed uint64, halves ...Half) (*Maker, error) {
+	m := &Maker{seed: seed}
+	for _, half := range halves {
+		if err := m.add(half); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *Maker) add(half Half) error {
 	recorded, err := record(half)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &Maker{seed: seed}
 	for _, each := range recorded {
 		for n := range variations {
 			s, err := newShape(vary(each, n))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			m.shapes = append(m.shapes, s)
 			if len(each.pods) > 0 {
@@ -44,7 +53,21 @@ func New(half Half, seed uint64) (*Maker, error) {
 			}
 		}
 	}
-	return m, nil
+	return nil
+}
+
+// Between is a Maker of the shapes whose last state as a TaskRun has so many
+// bytes of JSON.
+func (m *Maker) Between(least, most int) *Maker {
+	in := func(of []*shape) (some []*shape) {
+		for _, s := range of {
+			if n := len(s.runs[len(s.runs)-1].raw); n >= least && n <= most {
+				some = append(some, s)
+			}
+		}
+		return some
+	}
+	return &Maker{seed: m.seed, shapes: in(m.shapes), podded: in(m.podded)}
 }
 
 func newShape(r *recorded) (*shape, error) {

@@ -21,7 +21,7 @@ var makers = map[Half]*Maker{}
 func maker(t *testing.T, half Half) *Maker {
 	t.Helper()
 	if makers[half] == nil {
-		m, err := New(half, 1)
+		m, err := New(1, half)
 		must(t, err)
 		makers[half] = m
 	}
@@ -30,7 +30,7 @@ func maker(t *testing.T, half Half) *Maker {
 
 func TestTheSameSeedMakesTheSameObjects(t *testing.T) {
 	a := maker(t, Measured)
-	b, err := New(Measured, 1)
+	b, err := New(1, Measured)
 	must(t, err)
 	for i := range 100 {
 		x, y := a.WithPod(i), b.WithPod(i)
@@ -154,7 +154,7 @@ func TestWhatVariesIsReplaced(t *testing.T) {
 }
 
 func BenchmarkPod(b *testing.B) {
-	m, err := New(Measured, 1)
+	m, err := New(1, Measured)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"fmt"
+
+	"millrace/bench/objects"
+	"millrace/wire"
+)
+
+// Resource is what a server serves.
+type Resource string
+
+// The resources that were recorded. PipelineRuns will be the third.
+const (
+	Pods     Resource = "pods"
+	TaskRuns Resource = "taskruns"
+)
+
+// Spec says what a server has.
+type Spec struct {
+	Resource Resource
+	// Formats that it is asked for.
+	Formats []wire.Format
+	// Objects is how many there are from the beginning, in their last states.
+	Objects int
+	// Events is how many changes happen after Begin: each gives the next of the
+	// objects, in turn, the next of its recorded states.
+	Events int
+	// Least and Most narrow to the shapes whose TaskRun has so many bytes of
+	// JSON in its last state; both zero: all shapes. Where they are given, no
+	// event has less than Least bytes, and objects may come from both halves of
+	// the record.
+	Least, Most int
+	// Seed of the generator.
+	Seed uint64
+}
+
+// Path is where the resource is served.
+func (r Resource) Path() string {
+	if r == Pods {
+		return "/api/v1/pods"
+	}
+	return "/apis/tekton.dev/v1/taskruns"
+}
+
+func (r Resource) kind() (kind, apiVersion string) {
+	if r == Pods {
+		return "Pod", "v1"
+	}
+	return "TaskRun", "tekton.dev/v1"
+}
+
+// FirstVersion and Last are the resourceVersions of the list and of the last
+// event.
+func (s Spec) listVersion() uint64 { return objects.FirstVersion + uint64(s.Objects) }
+
+// Last is the resourceVersion of the last event.
+func (s Spec) Last() string { return fmt.Sprint(s.listVersion() + uint64(s.Events)) }
+
+// Listed is the resourceVersion of a list.
+func (s Spec) Listed() string { return fmt.Sprint(s.listVersion()) }
+
+// maker makes the objects, each of which it calls by its number.
+func (s Spec) maker() (func(i int) objects.Run, error) {
+	halves := []objects.Half{objects.Measured}
+	if s.Most > 0 {
+		halves = append(halves, objects.Dictionary)
+	}
+	m, err := objects.New(s.Seed, halves...)
+	if err != nil {
+		return nil, err
+	}
+	if s.Most > 0 {
+		m = m.Between(s.Least, s.Most)
+	}
+	if s.Resource == Pods {
+		return m.WithPod, nil
+	}
+	return m.Run, nil
+}
+
+// Encoded is the objects of a spec in their last states, encoded, for
+// benchmarks that need no server.
+func (s Spec) Encoded(f wire.Format) ([][]byte, error) {
+	run, err := s.maker()
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]byte, s.Objects)
+	for i := range all {
+		r := run(i)
+		all[i] = s.append(nil, r, f, s.states(r)-1, s.firstOf(i))
+	}
+	return all, nil
+}
+
+func (s Spec) firstOf(i int) uint64 { return objects.FirstVersion + uint64(i) + 1 }
+
+func (s Spec) states(r objects.Run) int {
+	if s.Resource == Pods {
+		return r.PodStates()
+	}
+	return r.States()
+}
+
+func (s Spec) append(b []byte, r objects.Run, f wire.Format, state int, version uint64) []byte {
+	if s.Resource == Pods {
+		return r.AppendPod(b, f, state, version)
+	}
+	return r.AppendTaskRun(b, state, version)
+}
