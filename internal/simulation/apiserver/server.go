@@ -1,0 +1,268 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Config of a Server. Its zero value works.
+type Config struct {
+	// Interference decides what goes wrong. Default: Calm.
+	Interference Interference
+	// Seen is told of each exchange, under the server's lock. Default: nobody.
+	Seen func(Exchange)
+	// Killed is told that Interference killed the process of an actor: its Link
+	// is cut already. Default: nobody.
+	Killed func(actor string)
+	// PageCap is how many objects a page has at most, whatever the client asks
+	// for. Default: 500.
+	PageCap int
+	// Minor is what /version says. Default: 37.
+	Minor int
+}
+
+// Server is an API server and its store.
+type Server struct {
+	cfg       Config
+	resources map[string]*Resource
+	pipes     network
+
+	handlers sync.WaitGroup
+
+	mu        sync.Mutex
+	version   uint64
+	uids      int
+	objects   map[string]map[types.NamespacedName]*Object // by resource; each resource is there
+	removed   map[string]bool                             // resources whose CRD is not there
+	history   []change
+	compacted uint64              // watches and lists from before that version are refused
+	pages     map[string]snapshot // lists that are not at their end, by continuation
+	tokens    int
+	asked     map[Request]int // how often, for Request.Nth
+	watches   map[*follower]bool
+	news      chan struct{} // closed at each change of the store
+}
+
+// change is what one version did to one object.
+type change struct {
+	version       uint64
+	before, after *Object // nil: it was not, or is no more
+	last          *Object // of a deletion: the object at the version of the deletion
+}
+
+func (c change) object() *Object {
+	if c.after != nil {
+		return c.after
+	}
+	return c.last
+}
+
+// New makes a server with an empty store.
+func New(cfg Config) *Server {
+	if cfg.Interference == nil {
+		cfg.Interference = Calm{}
+	}
+	if cfg.Seen == nil {
+		cfg.Seen = func(Exchange) {}
+	}
+	if cfg.Killed == nil {
+		cfg.Killed = func(string) {}
+	}
+	if cfg.PageCap == 0 {
+		cfg.PageCap = 500
+	}
+	if cfg.Minor == 0 {
+		cfg.Minor = 37
+	}
+	s := &Server{
+		cfg: cfg, resources: resources(), pipes: newNetwork(),
+		version: 1000, compacted: 1000,
+		objects: map[string]map[types.NamespacedName]*Object{}, removed: map[string]bool{},
+		pages: map[string]snapshot{}, asked: map[Request]int{}, watches: map[*follower]bool{},
+		news: make(chan struct{}),
+	}
+	for name := range s.resources {
+		s.objects[name] = map[types.NamespacedName]*Object{}
+	}
+	return s
+}
+
+// numbered gives a request its number.
+func (s *Server) numbered(r Request) Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Nth = 0
+	s.asked[r]++
+	r.Nth = s.asked[r]
+	return r
+}
+
+// commitLocked makes after the present version of an object; nil removes it.
+func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, after *Object) (committed *Object) {
+	s.version++
+	c := change{version: s.version, before: before}
+	if after == nil {
+		last := before.DeepCopy()
+		last.SetResourceVersion(fmt.Sprint(s.version))
+		c.last = newObject(r, last, s.version)
+		delete(s.objects[r.Resource], key)
+	} else {
+		after.SetResourceVersion(fmt.Sprint(s.version))
+		c.after = newObject(r, after.Unstructured, s.version)
+		s.objects[r.Resource][key] = c.after
+	}
+	s.history = append(s.history, c)
+	s.tellLocked()
+	return c.after
+}
+
+func (s *Server) tellLocked() {
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// Version is the present resource version.
+func (s *Server) Version() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// Objects are those of a resource, sorted by namespace and name.
+func (s *Server) Objects(resource string) []*Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sortedLocked(resource, "")
+}
+
+// Object is the present version of one.
+func (s *Server) Object(resource string, key types.NamespacedName) (*Object, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.objects[resource][key]
+	return o, ok
+}
+
+func (s *Server) sortedLocked(resource, namespace string) []*Object {
+	all := sorted(s.objects[resource])
+	return slices.DeleteFunc(all, func(o *Object) bool { return namespace != "" && o.GetNamespace() != namespace })
+}
+
+func sorted(objects map[types.NamespacedName]*Object) []*Object {
+	all := slices.Collect(maps.Values(objects))
+	slices.SortFunc(all, func(a, b *Object) int {
+		if c := strings.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	})
+	return all
+}
+
+// Compact forgets the history: who has not seen all of it has to list again.
+func (s *Server) Compact() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compactLocked()
+}
+
+func (s *Server) compactLocked() {
+	s.compacted = s.version
+	clear(s.pages)
+	oldest := s.version
+	for f := range s.watches {
+		oldest = min(oldest, f.position)
+	}
+	s.history = slices.DeleteFunc(s.history, func(c change) bool { return c.version <= oldest })
+}
+
+// EndWatches ends every watch, as a restart does.
+func (s *Server) EndWatches(how Ending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f := range s.watches {
+		f.end = how
+	}
+	s.tellLocked()
+}
+
+// A Backup is a state of the store.
+type Backup struct {
+	version uint64
+	objects map[string]map[types.NamespacedName]*Object
+}
+
+// Backup makes one.
+func (s *Server) Backup() Backup {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := Backup{s.version, map[string]map[types.NamespacedName]*Object{}}
+	for resource, objects := range s.objects {
+		b.objects[resource] = map[types.NamespacedName]*Object{}
+		for key, o := range objects {
+			b.objects[resource][key] = o
+		}
+	}
+	return b
+}
+
+// Restore makes a backup the present, its resource version included. Watches end.
+func (s *Server) Restore(b Backup) {
+	s.EndWatches(Reset)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = b.version
+	for resource, objects := range b.objects {
+		clear(s.objects[resource])
+		for key, o := range objects {
+			s.objects[resource][key] = o
+		}
+	}
+	s.history = nil
+	s.compacted = s.version
+	clear(s.pages)
+	s.tellLocked()
+}
+
+// RemoveCRD takes a resource away, and all objects of it; RestoreCRD brings the
+// resource back.
+func (s *Server) RemoveCRD(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.resources[resource]
+	for _, o := range s.sortedLocked(resource, "") {
+		key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+		s.seenLocked(Exchange{Request: Request{Actor: "apiserver", Verb: "delete", Resource: resource, Key: key}, Code: 200, Before: o, At: time.Now(), Sent: time.Now()})
+		s.commitLocked(r, key, o, nil)
+	}
+	s.removed[resource] = true
+	for f := range s.watches {
+		if f.resource == r {
+			f.end = Close
+		}
+	}
+	s.tellLocked()
+}
+
+// RestoreCRD undoes RemoveCRD, without the objects.
+func (s *Server) RestoreCRD(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.removed, resource)
+}
+
+func (s *Server) seenLocked(e Exchange) { s.cfg.Seen(e) }
+
+func parseVersion(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(text, 10, 64)
+}

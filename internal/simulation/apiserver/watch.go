@@ -1,0 +1,287 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// bookmarkEvery is how often a watch hears that all is well.
+const bookmarkEvery = time.Minute
+
+// follower is one watch.
+type follower struct {
+	ask
+
+	server *Server
+	which  selection
+	w      http.ResponseWriter
+	r      *http.Request
+	n      int // events told
+	began  uint64
+
+	// Guarded by the server's lock:
+	position uint64 // all up to that version is told
+	end      Ending // what the watch is to come to; GoOn while it is to go on
+}
+
+// watch opens a watch and follows it to its end.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
+	f := &follower{ask: a, server: s, w: w, r: r}
+	initial, refused := f.open()
+	if refused != nil {
+		s.reply(w, r, a, nil, refused)
+		return
+	}
+	defer f.close()
+	s.note(a, http.StatusOK, "")
+	s.wayBack(w, r, a)
+	contentType := runtime.ContentTypeJSON
+	if a.binary() {
+		contentType = runtime.ContentTypeProtobuf + ";stream=watch"
+	}
+	w.Header().Set("Content-Type", contentType)
+	f.flush()
+	if a.verdict.Mute {
+		<-r.Context().Done()
+		return
+	}
+	for _, o := range initial.objects {
+		if !f.tell(Event{Type: "ADDED", Object: o, Initial: true}) {
+			return
+		}
+	}
+	if a.query.Get("sendInitialEvents") == "true" && !f.bookmark(initial.version, true) {
+		return
+	}
+	f.follow()
+}
+
+// open finds where the watch begins, and puts it on the list of watches.
+func (f *follower) open() (initial snapshot, refused *apierrors.StatusError) {
+	if f.which, refused = selected(f.ask); refused != nil {
+		return initial, refused
+	}
+	s := f.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.removed[f.Resource] {
+		return initial, noResource()
+	}
+	from, err := parseVersion(f.query.Get("resourceVersion"))
+	switch {
+	case err != nil:
+		return initial, apierrors.NewBadRequest(err.Error())
+	case from == 0 || f.query.Get("sendInitialEvents") == "true":
+		floor, refused := s.floorLocked(f.ask)
+		if refused != nil {
+			return initial, refused
+		}
+		initial = s.asOfLocked(f.Resource, f.which, s.lagLocked(f.ask, floor))
+		from = initial.version
+	case from < s.compacted:
+		return initial, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
+	}
+	f.position, f.began = from, from
+	s.watches[f] = true
+	return initial, nil
+}
+
+func (f *follower) close() {
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	delete(f.server.watches, f)
+}
+
+// follow tells what happens until the watch comes to an end.
+func (f *follower) follow() {
+	seconds, _ := strconv.Atoi(f.query.Get("timeoutSeconds"))
+	if seconds == 0 {
+		seconds = 1800
+	}
+	// Not on the second, as nothing here is.
+	over := time.NewTimer(time.Duration(seconds)*time.Second + f.verdict.Wait)
+	defer over.Stop()
+	minute := time.NewTimer(bookmarkEvery + f.verdict.Wait)
+	defer minute.Stop()
+	for {
+		missed, news, end := f.missed()
+		for i, c := range missed {
+			later := func(l change) bool { return sameObject(c, l) }
+			if !f.pass(c, slices.ContainsFunc(missed[i+1:], later)) {
+				return
+			}
+		}
+		if end != GoOn {
+			f.endBy(end, f.framed("BOOKMARK", []byte("{}")))
+			return
+		}
+		if len(missed) > 0 {
+			continue // there may be more by now
+		}
+		select {
+		case <-news:
+		case <-minute.C:
+			minute.Reset(bookmarkEvery)
+			if !f.bookmark(f.bookmarked(), false) {
+				return
+			}
+		case <-over.C:
+			return
+		case <-f.r.Context().Done():
+			return
+		}
+	}
+}
+
+func sameObject(a, b change) bool {
+	return a.object().resource == b.object().resource && a.object().GetUID() == b.object().GetUID()
+}
+
+// missed is what happened after the watch's position, which becomes now.
+func (f *follower) missed() (missed []change, news chan struct{}, end Ending) {
+	s := f.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(s.history, f.position+1, func(c change, v uint64) int {
+		return int(int64(c.version) - int64(v))
+	})
+	for _, c := range s.history[i:] {
+		if c.object().resource == f.resource {
+			missed = append(missed, c)
+		}
+	}
+	f.position = max(f.position, s.version)
+	return missed, s.news, f.end
+}
+
+func (f *follower) bookmarked() uint64 {
+	if f.verdict.Bookmarks == OldBookmarks {
+		return f.began
+	}
+	f.server.mu.Lock()
+	defer f.server.mu.Unlock()
+	return f.position
+}
+
+// pass tells one change, as far as this watch is to hear of it. It returns false
+// when the watch is over.
+func (f *follower) pass(c change, superseded bool) bool {
+	had, has := f.which.has(c.before), f.which.has(c.after)
+	switch {
+	case has && had:
+		return f.tell(Event{Type: "MODIFIED", Object: c.after, Before: c.before, Superseded: superseded})
+	case has:
+		return f.tell(Event{Type: "ADDED", Object: c.after})
+	case had && c.after == nil:
+		return f.tell(Event{Type: "DELETED", Object: c.last})
+	case had: // it is not selected any more
+		last := c.before.DeepCopy()
+		last.SetResourceVersion(fmt.Sprint(c.version))
+		return f.tell(Event{Type: "DELETED", Object: newObject(f.resource, last, c.version)})
+	default:
+		return true
+	}
+}
+
+// tell has Interference say what becomes of the event, and does it. It returns
+// false when that is the end of the watch.
+func (f *follower) tell(e Event) bool {
+	f.n++
+	e.Watch, e.N = f.Request, f.n
+	v := f.server.cfg.Interference.Event(e)
+	if !sleep(f.r.Context(), v.Wait) {
+		return false
+	}
+	raw := f.encoded(e.Object)
+	if v.End != GoOn {
+		f.endBy(v.End, f.framed(e.Type, raw))
+		return false
+	}
+	if v.Skip && e.Superseded && e.Type == "MODIFIED" {
+		return true
+	}
+	f.send(f.framed(e.Type, raw))
+	if v.Twice {
+		f.send(f.framed(e.Type, raw))
+	}
+	if v.Older && e.Before != nil {
+		f.send(f.framed("MODIFIED", f.encoded(e.Before)))
+	}
+	return true
+}
+
+// bookmark tells how far the watch has come. It returns false when that is the
+// end of the watch.
+func (f *follower) bookmark(version uint64, initialEventsEnd bool) bool {
+	if f.verdict.Bookmarks == NoBookmarks && !initialEventsEnd {
+		return true
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetAPIVersion(f.resource.apiVersion())
+	u.SetKind(f.resource.Kind)
+	u.SetResourceVersion(fmt.Sprint(version))
+	if initialEventsEnd {
+		u.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	return f.tell(Event{Type: "BOOKMARK", Object: newObject(f.resource, u, version), Initial: initialEventsEnd})
+}
+
+// endBy ends the watch; what is torn is the event that was due.
+func (f *follower) endBy(how Ending, due []byte) {
+	switch how {
+	case Expire:
+		f.send(f.framed("ERROR", f.status(apierrors.NewResourceExpired("too old resource version"))))
+	case Tear:
+		f.send(due[:len(due)/2])
+		panic(http.ErrAbortHandler)
+	case Reset:
+		panic(http.ErrAbortHandler)
+	case GoMute:
+		<-f.r.Context().Done()
+	case GoOn, Close:
+	}
+}
+
+func (f *follower) encoded(o *Object) []byte {
+	if f.binary() {
+		return o.proto()
+	}
+	return o.JSON()
+}
+
+func (f *follower) status(err *apierrors.StatusError) []byte {
+	status := err.ErrStatus
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	if f.binary() {
+		return encodeProto(&status)
+	}
+	return must(json.Marshal(status))
+}
+
+// framed is an event as it goes over the wire.
+func (f *follower) framed(kind string, object []byte) []byte {
+	if !f.binary() {
+		return fmt.Appendf(nil, `{"type":%q,"object":%s}`+"\n", kind, bytes.TrimSpace(object))
+	}
+	e := metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: object}}
+	raw := must(e.Marshal())
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(raw))), raw...)
+}
+
+func (f *follower) send(frame []byte) {
+	dribble(f.w, f.r, frame, f.verdict.BytesPerSecond)
+	f.flush()
+}
+
+func (f *follower) flush() { _ = http.NewResponseController(f.w).Flush() }
