@@ -33,6 +33,10 @@ type Config struct {
 	// (406) is asked without. Default false.
 	DropManagedFields bool
 
+	// Facets are the values that the scan takes out of each object, so that who
+	// reads the cache need not decode for them. Default: none.
+	Facets []wire.Facet
+
 	// PageSize is the number of objects asked for with one request of a paged
 	// list. Default 500, as every client's, which servers are tuned for.
 	// Negative: the whole list in one answer.

@@ -21,7 +21,7 @@ type Reflector struct {
 	sink     Sink
 	cfg      Config
 	random   *rand.Rand
-	scanner  wire.Scanner
+	scanner  *wire.Scanner
 
 	// turn is held by whoever tells the sink something while a watch is on. What
 	// the sink was told, status.ResourceVersion and quarantine belong together,
@@ -50,6 +50,7 @@ func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflect
 		sink:     sink,
 		cfg:      cfg,
 		random:   rand.New(cfg.Rand),
+		scanner:  wire.NewScanner(cfg.Facets...),
 
 		confinement: make(chan struct{}, 1),
 	}

@@ -61,7 +61,7 @@ type EventReader struct {
 // Events reads a watch stream. It reads nothing yet, and it never closes
 // anything.
 func (s *Scanner) Events(f Format, r io.Reader) *EventReader {
-	e := &EventReader{format: f, loan: loan{scanner: s}, lex: lexer{feed: &feed{src: r}}}
+	e := &EventReader{format: f, loan: loan{scanner: s}, meta: s.meta(), lex: lexer{feed: &feed{src: r}}}
 	if f != JSON && f != Protobuf {
 		e.err = ErrFormat
 	}

@@ -55,6 +55,37 @@ func Example() {
 	// the server has closed the watch
 }
 
+// What a PipelineRun wants to know of its children, without decoding one of them.
+func ExampleNewFacet() {
+	succeeded := wire.NewFacet("status.conditions[type=Succeeded].status")
+	results := wire.NewFacet("status.results[].name")
+	attempts := wire.NewFacet("status.retriesStatus[#]")
+	scanner := wire.NewScanner(succeeded, results, attempts)
+
+	run, err := scanner.Scan(wire.JSON, []byte(`{"metadata":{"name":"build"},"status":{
+		"conditions":[{"status":"True","type":"Succeeded"}],
+		"results":[{"name":"digest","value":"sha256:aa…"},{"name":"url","value":"registry…"}]}}`))
+	if err != nil {
+		fmt.Println(err)
+	}
+	value, known := run.Facet(succeeded)
+	fmt.Println("succeeded:", value, known)
+	names, known := run.FacetValues(results)
+	fmt.Println("results:", names, known)
+	value, known = run.Facet(attempts)
+	fmt.Println("attempts before:", value, known)
+
+	// An object that did not come through that Scanner has to be decoded.
+	other, _ := wire.Scan(wire.JSON, run.Bytes())
+	value, known = other.Facet(succeeded)
+	fmt.Printf("of another one: %q %v\n", value, known)
+	// Output:
+	// succeeded: True true
+	// results: [digest url] true
+	// attempts before: 0 true
+	// of another one: "" false
+}
+
 // A pod in protobuf. What a pod has in its spec only its own type can say, so a
 // path that leads there is refused, and nothing is cut.
 func ExampleObject_Cut_protobuf() {

@@ -60,6 +60,27 @@ func (s *Scanner) share(text string) string {
 	return s.strings.get(text)
 }
 
+// facetTexts is how many are shared. What few objects have in common need not be.
+const facetTexts = 1024
+
+// shareFacets is the facets that an object is to keep.
+func (s *Scanner) shareFacets(text string) *facets {
+	if text == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.facets[text]; known != nil {
+		return known
+	}
+	if s.facets == nil || len(s.facets) >= facetTexts {
+		s.facets = map[string]*facets{}
+	}
+	f := &facets{tree: s.tree, text: strings.Clone(text)}
+	s.facets[f.text] = f
+	return f
+}
+
 // shareFacts does so for all that was lent to an object, in its place.
 func (s *Scanner) shareFacts(o *Object) {
 	var in *interner

@@ -35,7 +35,7 @@ var errNoList = errors.New("no items: the answer is not a list")
 // Items are normalised: where they lack kind and apiVersion (built-in kinds do)
 // these are added from the list's, if it has named them by then.
 func (s *Scanner) List(f Format, r io.Reader, item func(*Object, error) error) (ListMeta, error) {
-	p := page{loan: loan{scanner: s}, lex: lexer{feed: &feed{src: r}}, item: item}
+	p := page{loan: loan{scanner: s}, meta: s.meta(), lex: lexer{feed: &feed{src: r}}, item: item}
 	read := p.read
 	switch f {
 	case JSON:

@@ -29,6 +29,9 @@ type loan struct {
 	// end a second time. Empty where that is not known.
 	managed gap
 
+	facets string // what o.facets.text will be; "" if that is not known
+	noted  []byte // where it is
+
 	text []byte // decoded strings: those that do not stand in raw as they are
 }
 
@@ -38,6 +41,11 @@ func (b *loan) lend(l *lexer, m *meta, f Format, raw []byte) *Object {
 	o := &b.object
 	labels, owners := spare(o.labels), spare(o.owners)
 	b.text = spare(b.text)
+	b.noted = spare(b.noted)
+	if f == JSON {
+		b.noted = m.tree.encode(b.noted, l, m)
+	}
+	b.facets = borrowed(b.noted)
 	*o = Object{loan: b, raw: raw, format: f, generation: m.generation, deleting: m.deleting}
 	o.facts(l, m)
 	o.key.Namespace = b.scanner.share(borrowed(l.bytes(m.namespace)))
@@ -65,6 +73,8 @@ func spare[T any](s []T) []T {
 	}
 	return s[:0]
 }
+
+func (b *loan) tree() *facetTree { return b.scanner.meta().tree }
 
 // facts fills in what is kept of every object: three strings, in one piece.
 func (o *Object) facts(l *lexer, m *meta) {
@@ -139,7 +149,7 @@ func (b *loan) recall() {
 		return
 	}
 	o := &b.object
-	for _, used := range [][]byte{o.raw, b.text} {
+	for _, used := range [][]byte{o.raw, b.text, b.noted} {
 		for i := range used {
 			used[i] = '#'
 		}
@@ -183,6 +193,7 @@ func (o *Object) keep() *Object {
 	n.labels = append([]label(nil), o.labels...)
 	copy(n.owners, o.owners)
 	o.loan.scanner.shareFacts(n)
+	n.facets = o.loan.scanner.shareFacets(o.loan.facets)
 	return n
 }
 

@@ -23,6 +23,10 @@ type meta struct {
 	from, to int
 	blocks   int // how many there are
 	managed  gap // the value of managedFields that came last
+
+	tree    *facetTree // what facets want to know; nil: nothing
+	noted   []noted    // and have found
+	tooMany bool       // there was more than can be kept
 }
 
 type labelSpan struct{ key, value span }
@@ -35,7 +39,7 @@ type ownerSpan struct {
 func (m *meta) reset() {
 	labels := m.labels[:0]
 	m.noOwners()
-	*m = meta{labels: labels, owners: m.owners}
+	*m = meta{labels: labels, owners: m.owners, tree: m.tree, noted: m.noted[:0]}
 }
 
 // noOwners also wipes what lies behind the end of the list: an element that is
@@ -53,7 +57,9 @@ func (l *lexer) object(m *meta) {
 		return
 	}
 	for more := l.enter('{'); more; more = l.next('{') {
-		switch string(l.bytes(l.key())) {
+		key := l.bytes(l.key())
+		to, from := m.tree.member(key), l.pos
+		switch string(key) {
 		case "metadata":
 			l.metadata(m)
 		case "kind":
@@ -61,8 +67,10 @@ func (l *lexer) object(m *meta) {
 		case "apiVersion":
 			l.text(&m.apiVersion)
 		default:
-			l.skip()
+			l.facetMember(m, to, 0)
+			continue
 		}
+		l.facetAgain(m, to, from)
 	}
 }
 

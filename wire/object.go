@@ -30,6 +30,7 @@ type Object struct {
 	generation int64
 	labels     []label // in the order of the wire, no key twice
 	owners     []Owner
+	facets     *facets // nil: they are not known
 
 	// loan is what the object was lent with; nil once it is its own.
 	loan *loan
@@ -138,7 +139,7 @@ func (o *Object) Size() int {
 		w := &o.owners[i]
 		n += int(unsafe.Sizeof(*w)) + len(w.APIVersion) + len(w.Kind) + len(w.Name) + len(w.UID)
 	}
-	return n
+	return n + o.facetSize()
 }
 
 // Saved is how many bytes Cut has taken out of this object since it was

@@ -78,6 +78,7 @@ func (p *Packer) seal(o *Object, blob []byte) *Packed {
 	return &Packed{
 		text:       b.String(),
 		dictionary: p.dictionary,
+		facets:     o.facets,
 		saved:      o.saved,
 		format:     o.format,
 		namespace:  uint8(len(o.key.Namespace)),
@@ -91,6 +92,6 @@ func (p *Packer) seal(o *Object, blob []byte) *Packed {
 func identical(a, b *Object) bool {
 	return a.key == b.key && a.uid == b.uid && a.version == b.version &&
 		a.generation == b.generation && a.deleting == b.deleting && a.format == b.format &&
-		a.saved == b.saved && a.metaFrom == b.metaFrom && a.metaTo == b.metaTo &&
+		a.saved == b.saved && a.metaFrom == b.metaFrom && a.metaTo == b.metaTo && a.facets == b.facets &&
 		slices.Equal(a.labels, b.labels) && slices.Equal(a.owners, b.owners) && bytes.Equal(a.raw, b.raw)
 }

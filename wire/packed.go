@@ -19,7 +19,8 @@ type Packed struct {
 	// first four have the lengths below: one piece of memory, not five.
 	text       string
 	dictionary *Dictionary
-	saved      uint32 // see Object
+	facets     *facets // see Object
+	saved      uint32  // see Object
 
 	name                    uint16
 	namespace, uid, version uint8
@@ -40,6 +41,14 @@ func (p *Packed) UID() types.UID { return types.UID(p.text[p.afterName():p.after
 
 // ResourceVersion is Object.ResourceVersion.
 func (p *Packed) ResourceVersion() string { return p.text[p.afterUID():p.afterVersion()] }
+
+// Facet is Object.Facet.
+func (p *Packed) Facet(f Facet) (value string, known bool) { return firstValue(p.facets.values(f)) }
+
+// FacetValues is Object.FacetValues.
+func (p *Packed) FacetValues(f Facet) (values []string, known bool) {
+	return allValues(p.facets.values(f))
+}
 
 // Dictionary is what the object was packed with, and needs to be unpacked.
 func (p *Packed) Dictionary() *Dictionary { return p.dictionary }
@@ -67,6 +76,6 @@ func (p *Packed) Object() (*Object, error) {
 	if err != nil {
 		return nil, &DecodeError{Key: p.Key(), Type: "*wire.Object", Err: err}
 	}
-	o.saved = p.saved
+	o.saved, o.facets = p.saved, p.facets
 	return o, nil
 }

@@ -15,10 +15,24 @@ import (
 // keeps the strings that the objects of a resource have in common, so that they
 // are held once, over all lists and watches of that resource.
 //
-// The zero value works. It may be used by several goroutines.
+// The zero value works, and has no facets. It may be used by several goroutines.
 type Scanner struct {
-	mu      sync.Mutex
+	tree *facetTree // nil: no facets
+
+	mu      sync.Mutex // guards the rest
 	strings interner
+	facets  map[string]*facets // by their text
+}
+
+// NewScanner makes a Scanner that knows these facets of each object.
+func NewScanner(facets ...Facet) *Scanner { return &Scanner{tree: newFacetTree(facets)} }
+
+// meta is what a pass over the objects of s has to note.
+func (s *Scanner) meta() meta {
+	if s == nil {
+		return meta{}
+	}
+	return meta{tree: s.tree}
 }
 
 // ScanError is one object that could not be read. Key and ResourceVersion are
@@ -73,7 +87,7 @@ func (s *Scanner) Scan(f Format, raw []byte) (*Object, error) {
 
 func (b *loan) scan(f Format, raw []byte) (*Object, error) {
 	l := lexer{data: raw}
-	var m meta
+	m := b.scanner.meta()
 	switch f {
 	case JSON:
 	case Protobuf:

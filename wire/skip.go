@@ -12,9 +12,9 @@ import (
 type step uint8
 
 const (
-	value step = iota // a value
-	name              // the name of a member
-	after             // a comma or the bracket that closes; nothing if none is open
+	wantValue step = iota
+	wantName       // of a member
+	wantEnd        // a comma or the bracket that closes; nothing if none is open
 )
 
 // skip takes one value of any kind, however deep, in one loop: hostile nesting
@@ -28,9 +28,9 @@ func (l *lexer) skip() {
 		l.nest = l.few[:0]
 	}
 	nest := l.nest[:0]
-	for next := value; l.err == nil; {
+	for next := wantValue; l.err == nil; {
 		l.pos, nest, next = stride(l.data, l.pos, nest, next, maxDepth-l.depth)
-		if next == after && len(nest) == 0 {
+		if next == wantEnd && len(nest) == 0 {
 			l.nest = nest
 			return
 		}
@@ -42,10 +42,10 @@ func (l *lexer) skip() {
 func (l *lexer) step(nest []byte, next step) ([]byte, step) {
 	c := l.peek()
 	switch {
-	case next == name:
+	case next == wantName:
 		l.key()
-		return nest, value
-	case next == after:
+		return nest, wantValue
+	case next == wantEnd:
 		return l.leave(nest)
 	case c == '{' || c == '[':
 		return l.open(nest, c)
@@ -54,19 +54,19 @@ func (l *lexer) step(nest []byte, next step) ([]byte, step) {
 	default:
 		l.scalar()
 	}
-	return nest, after
+	return nest, wantEnd
 }
 
 // open takes an opening bracket, and the closing one if nothing is between them.
 func (l *lexer) open(nest []byte, bracket byte) ([]byte, step) {
 	if l.depth+len(nest) >= maxDepth {
 		l.fail("too deep")
-		return nest, after
+		return nest, wantEnd
 	}
 	l.pos++
 	if l.peek() == closing(bracket) {
 		l.pos++
-		return nest, after
+		return nest, wantEnd
 	}
 	return append(nest, bracket), stepIn(bracket)
 }
@@ -74,9 +74,9 @@ func (l *lexer) open(nest []byte, bracket byte) ([]byte, step) {
 // stepIn is what comes first, and behind each comma, between such brackets.
 func stepIn(bracket byte) step {
 	if bracket == '{' {
-		return name
+		return wantName
 	}
-	return value
+	return wantValue
 }
 
 // leave takes what stands behind a value.
@@ -88,10 +88,10 @@ func (l *lexer) leave(nest []byte) ([]byte, step) {
 		return nest, stepIn(open)
 	case closing(open):
 		l.pos++
-		return nest[:len(nest)-1], after
+		return nest[:len(nest)-1], wantEnd
 	default:
 		l.fail("want , or " + string(closing(open)))
-		return nest, after
+		return nest, wantEnd
 	}
 }
 
@@ -103,9 +103,9 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 		c := data[i]
 		to := 0 // where what is taken ends; 0: it is not taken
 		switch {
-		case next == after:
+		case next == wantEnd:
 			if len(nest) == 0 {
-				return i, nest, after
+				return i, nest, wantEnd
 			}
 			switch open := nest[len(nest)-1]; c {
 			case ',':
@@ -119,14 +119,14 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 			}
 		case c == '"':
 			to = pastQuote(data, i+1)
-			if next == name {
+			if next == wantName {
 				if to == 0 || to == len(data) || data[to] != ':' {
-					return i, nest, name
+					return i, nest, wantName
 				}
-				i, next = to+1, value
+				i, next = to+1, wantValue
 				continue
 			}
-		case next == name:
+		case next == wantName:
 		case c == '{' || c == '[':
 			if i+1 == len(data) || data[i+1] <= ' ' || len(nest) >= most {
 				break
@@ -145,7 +145,7 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 		if to == 0 {
 			break
 		}
-		i, next = to, after
+		i, next = to, wantEnd
 	}
 	return i, nest, next
 }

@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"unsafe"
+)
+
+// maxFacets is how much of an object's facets is kept, in bytes. A facet is what
+// many objects have in common, or little; one who puts a text of a megabyte
+// where a name should be must not find it in the memory of every reader.
+const maxFacets = 1 << 10
+
+// Facet is the value of a facet, of several the first, "" if there is none.
+//
+// It is known if the object has come through a Scanner that has this facet. It
+// is not known of any other object, such as one that Scan has read; nor if the
+// facets of the object are longer than 1 KiB together: then none of them is
+// kept. Who is told so decodes the object.
+func (o *Object) Facet(f Facet) (value string, known bool) {
+	return firstValue(o.values(f))
+}
+
+// FacetValues is every value of a facet whose path has [] in it, in the order of
+// the list; of another facet the one there is. See Facet.
+func (o *Object) FacetValues(f Facet) (values []string, known bool) {
+	return allValues(o.values(f))
+}
+
+// values is the facet's part of the object's facets.
+func (o *Object) values(f Facet) (values string, known bool) {
+	if o.loan != nil {
+		return o.loan.tree().values(o.loan.facets, f)
+	}
+	return o.facets.values(f)
+}
+
+// facets is what an object has for all the facets of its Scanner. Objects that
+// have the same share one.
+type facets struct {
+	tree *facetTree
+	// text is, for each facet in the order of the tree, how many values there
+	// are, and each with its length before it.
+	text string
+}
+
+func (s *facets) values(f Facet) (values string, known bool) {
+	if s == nil {
+		return "", false
+	}
+	return s.tree.values(s.text, f)
+}
+
+// facetSize is the memory that they take.
+func (o *Object) facetSize() int {
+	text := ""
+	switch {
+	case o.loan != nil:
+		text = o.loan.facets
+	case o.facets != nil:
+		text = o.facets.text
+	}
+	if text == "" {
+		return 0
+	}
+	return int(unsafe.Sizeof(facets{})) + len(text)
+}
+
+// values finds the part of one facet.
+func (t *facetTree) values(text string, f Facet) (values string, known bool) {
+	if t == nil || f.def == nil || text == "" {
+		return "", false
+	}
+	i := slices.Index(t.facets, f.def.text)
+	if i < 0 {
+		return "", false
+	}
+	for range i {
+		var n uint64
+		for n, text = cutNumber(text); n > 0; n-- {
+			_, text = cutValue(text)
+		}
+	}
+	return text, true
+}
+
+func firstValue(values string, known bool) (string, bool) {
+	n, rest := cutNumber(values)
+	if n == 0 {
+		return "", known
+	}
+	value, _ := cutValue(rest)
+	return value, known
+}
+
+func allValues(values string, known bool) ([]string, bool) {
+	n, rest := cutNumber(values)
+	if n == 0 {
+		return nil, known
+	}
+	list := make([]string, n)
+	for i := range list {
+		list[i], rest = cutValue(rest)
+	}
+	return list, known
+}
+
+// cutNumber takes a number of two bytes at most, which those in a text are.
+func cutNumber(text string) (n uint64, rest string) {
+	switch {
+	case text == "":
+		return 0, ""
+	case text[0] < 0x80:
+		return uint64(text[0]), text[1:]
+	default:
+		return uint64(text[0]&0x7f) | uint64(text[1])<<7, text[2:]
+	}
+}
+
+func cutValue(text string) (value, rest string) {
+	n, rest := cutNumber(text)
+	return rest[:n], rest[n:]
+}
+
+// encode appends what was noted of an object's facets, or nothing if that is too
+// long.
+func (t *facetTree) encode(to []byte, l *lexer, m *meta) []byte {
+	if t == nil || m.tooMany {
+		return to
+	}
+	from := len(to)
+	for i := range t.facets {
+		n := 0
+		for _, note := range m.noted {
+			if note.facet == i {
+				n++
+			}
+		}
+		if n == 0 && t.numbers[i] {
+			to = append(to, 1, 1, '0') // a list that is not there has no items
+			continue
+		}
+		to = binary.AppendUvarint(to, uint64(n))
+		for _, note := range m.noted {
+			if note.facet == i {
+				to = note.append(to, l)
+			}
+		}
+		if len(to)-from > maxFacets {
+			return to[:from]
+		}
+	}
+	return to
+}
+
+// noted is one value of a facet: where it stands, or a number of items.
+type noted struct {
+	facet int
+	at    span
+	items int
+}
+
+func (n *noted) append(to []byte, l *lexer) []byte {
+	if n.at.to == 0 {
+		text := strconv.Itoa(n.items)
+		return append(append(to, byte(len(text))), text...)
+	}
+	text := l.bytes(n.at)
+	if len(text) > maxFacets {
+		text = make([]byte, maxFacets+1) // whatever it is, it is too long
+	}
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
