@@ -72,6 +72,10 @@
 //     hold is never looked at for references. One that was not written, or is not
 //     of the kind that is asked for, breaks the step before its command starts.
 //
+//  15. With -stay, for the script of a sidecar, a command that has ended well is not
+//     the end of the container: that comes with a signal, and is a good one. Started
+//     again after a bad end, it runs the script anew.
+//
 // It does not promise that background processes outlive the command: when this
 // program ends its container ends, as it would without this program. Nor, without
 // -max_message, that a message reaches the controller whole: kubelet keeps 12 KiB

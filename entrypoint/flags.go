@@ -34,6 +34,8 @@ type step struct {
 	environment []variable
 	when        []condition // all must hold, else the step is skipped
 
+	stay bool // a sidecar: having ended well it waits to be stopped
+
 	script     string // written to scriptFile just before it runs
 	scriptFile string
 	command    []string // never empty
@@ -65,6 +67,7 @@ func parseStep(args []string) (step, error) {
 		s.script += piece
 		return nil
 	})
+	f.BoolVar(&s.stay, "stay", false, "this is a sidecar: when the command has ended well wait to be stopped, and end well then")
 	t := templates{of: &s}
 	f.Func("arg", "the `place` of an argument that -text and -ref after it make up; the command is 0", t.argument)
 	f.Func("env", "the `name` of a variable that -text and -ref after it make up", t.variable)

@@ -52,7 +52,21 @@ func (s step) run(signals <-chan os.Signal) int {
 		end = neverRan(statusOf(err), "")
 	}
 	end.started = started
-	return s.record(end)
+	status := s.record(end)
+	if s.stay && status == 0 {
+		awaitEnd(signals)
+	}
+	return status
+}
+
+// awaitEnd keeps the container of a sidecar that has done its work: one that ends
+// is started again by kubelet, and would do it once more.
+func awaitEnd(signals <-chan os.Signal) {
+	for sig := range signals {
+		if ends(number(sig)) {
+			return
+		}
+	}
 }
 
 func (s step) start(signals <-chan os.Signal) (ending, error) {
@@ -86,6 +100,11 @@ func (s step) prepare() error {
 	}
 	if s.scriptFile == "" {
 		return nil
+	}
+	if s.stay { // kubelet starts sidecars again, and the file may be there
+		if err := os.Remove(s.scriptFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return writeNew(s.scriptFile, s.script, 0o755)
 }

@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -16,7 +17,7 @@ import (
 var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
 func checkTask(spec *crds.TaskSpec) *refusal {
-	for _, check := range []func(*crds.TaskSpec) *refusal{checkSteps, checkStepResults} {
+	for _, check := range []func(*crds.TaskSpec) *refusal{checkSteps, checkSidecars, checkStepResults} {
 		if refused := check(spec); refused != nil {
 			return refused
 		}
@@ -102,17 +103,21 @@ func checkRequests(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 // its directories would have the step wait for ever, or tell nothing. The path is
 // cleaned first, since /x/../tekton is there too (TOB-TKN-4 of Tekton's audit).
 func checkMounts(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
-	var template []corev1.VolumeMount
+	mounts := step.VolumeMounts
 	if spec.StepTemplate != nil {
-		template = spec.StepTemplate.VolumeMounts
+		mounts = slices.Concat(mounts, spec.StepTemplate.VolumeMounts)
 	}
-	for _, mount := range slices.Concat(step.VolumeMounts, template) {
+	return checkMountsOf(fmt.Sprintf("step %q", name), mounts)
+}
+
+func checkMountsOf(what string, mounts []corev1.VolumeMount) *refusal {
+	for _, mount := range mounts {
 		at := path.Clean(mount.MountPath)
 		switch {
 		case strings.HasPrefix(at, "/tekton/") && at != homeDir && !strings.HasPrefix(at, homeDir+"/"):
-			return invalid("step %q: volumeMount cannot be mounted under /tekton/ (volumeMount %q mounted at %q)", name, mount.Name, mount.MountPath)
+			return invalid("%s: volumeMount cannot be mounted under /tekton/ (volumeMount %q mounted at %q)", what, mount.Name, mount.MountPath)
 		case strings.HasPrefix(mount.Name, volumePrefix):
-			return invalid("step %q: volumeMount name %q cannot start with %q", name, mount.Name, volumePrefix)
+			return invalid("%s: volumeMount name %q cannot start with %q", what, mount.Name, volumePrefix)
 		}
 	}
 	return nil
@@ -120,9 +125,13 @@ func checkMounts(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 
 // checkUsages: a workspace that nobody declares would be missing without a word.
 func checkUsages(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
-	for _, usage := range step.Workspaces {
+	return checkUsagesOf(fmt.Sprintf("step %q", name), spec, step.Workspaces)
+}
+
+func checkUsagesOf(what string, spec *crds.TaskSpec, usages []crds.WorkspaceUsage) *refusal {
+	for _, usage := range usages {
 		if !slices.ContainsFunc(spec.Workspaces, func(d crds.WorkspaceDeclaration) bool { return d.Name == usage.Name }) {
-			return invalid("step %q: undefined workspace %q", name, usage.Name)
+			return invalid("%s: undefined workspace %q", what, usage.Name)
 		}
 	}
 	return nil

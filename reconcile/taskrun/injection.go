@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,8 +78,8 @@ func imageVolumeTrouble(pod *corev1.Pod, c Config) string {
 			return h.reason + ": " + h.message
 		}
 	}
-	for _, status := range stepStatuses(pod) {
-		if t := status.State.Terminated; t != nil && !hasRun(t) && strings.Contains(t.Message, entrypoint) {
+	for _, status := range slices.Concat(stepStatuses(pod), sidecarStatuses(pod)) {
+		if t := lastEnd(status); t != nil && !hasRun(t) && strings.Contains(t.Message, entrypoint) {
 			return t.Reason + ": " + t.Message
 		}
 	}

@@ -30,7 +30,7 @@ func mergeTemplate(spec *crds.TaskSpec, w workspaces) ([]mergedStep, error) {
 	merged := make([]mergedStep, 0, len(spec.Steps))
 	for _, step := range spec.Steps {
 		under := template
-		under.VolumeMounts = slices.Concat(template.VolumeMounts, w.mounts(spec.Steps, step))
+		under.VolumeMounts = slices.Concat(template.VolumeMounts, w.mounts(spec, step.Workspaces))
 		c, err := mergeContainers(under, stepContainer(step))
 		if err != nil {
 			return nil, err

@@ -67,7 +67,10 @@ func containerName(step crds.Step, i int) string {
 	if step.Name == "" {
 		return fmt.Sprintf("%sunnamed-%d", stepPrefix, i)
 	}
-	name := stepPrefix + step.Name
+	return cutName(stepPrefix + step.Name)
+}
+
+func cutName(name string) string {
 	if len(name) > maxNameLength {
 		name = strings.TrimRight(name[:maxNameLength], "-")
 	}

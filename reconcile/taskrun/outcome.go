@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,20 +58,29 @@ func isPending(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
 }
 
-// alive tells whether a step container of the pod runs or may yet run, and nobody
-// has seen to that it stops.
+// alive tells whether a container of the pod runs or may yet run that does not end
+// by itself when the steps have, and nobody has seen to that it stops.
 func alive(pod *corev1.Pod) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	stopped := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds <= stopDeadline
-	return !ended && !stopped && !allEnded(pod) && pod.DeletionTimestamp == nil
+	return !ended && !stopped && pod.DeletionTimestamp == nil && (!allEnded(pod) || strangerRuns(pod))
+}
+
+// strangerRuns tells of a container that is neither a step nor a sidecar of ours,
+// and that would keep the pod running: a webhook has put it there.
+func strangerRuns(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return !isStep(s.Name) && s.State.Running != nil
+	})
 }
 
 // stopDeadline in a pod's activeDeadlineSeconds means: end now.
 const stopDeadline = 1
 
-// failed tells whether a complete pod fails its run.
+// failed tells whether a complete pod fails its run. One whose steps have all
+// ended well does not, whatever became of it afterwards.
 func failed(pod *corev1.Pod) bool {
-	if pod.Status.Phase == corev1.PodFailed {
+	if pod.Status.Phase == corev1.PodFailed && !allEnded(pod) {
 		return true
 	}
 	for _, status := range stepStatuses(pod) {
@@ -145,7 +155,7 @@ func cause(pod *corev1.Pod) (crds.TaskRunReason, string) {
 		return reason, "init container failed, " + message
 	}
 	if reason, message, ok := blame(stepStatuses(pod), crds.TaskRunReasonStepOOM, crds.TaskRunReasonStepFailed); ok {
-		return reason, message
+		return reason, message + sidecarTrouble(pod)
 	}
 	if pod.Status.Message != "" {
 		return crds.TaskRunReasonFailed, pod.Status.Message
@@ -158,7 +168,7 @@ func cause(pod *corev1.Pod) (crds.TaskRunReason, string) {
 func initStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	var statuses []corev1.ContainerStatus
 	for _, container := range pod.Spec.InitContainers {
-		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if goesOn(container) {
 			continue
 		}
 		if status, ok := statusOf(pod.Status.InitContainerStatuses, container.Name); ok {

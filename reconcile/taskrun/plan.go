@@ -401,6 +401,7 @@ func (d decision) conclude(status crds.TaskRunStatus, condition crds.Condition) 
 	if condition.Status == corev1.ConditionFalse {
 		status.Steps = endSteps(status.Steps, condition.Reason, at)
 	}
+	status.Sidecars = endSidecars(status.Sidecars, condition.Reason, at)
 	return d.write("the run ends: "+condition.Reason, status)
 }
 
@@ -412,6 +413,7 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 		return d.conclude(status, failure(reason, message))
 	}
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Sidecars = sidecarStates(d.Pod)
 	if status.TaskSpec != nil {
 		status.Results = gather(status.TaskSpec, d.Pod).results
 	}
@@ -471,6 +473,9 @@ func (d decision) follow() Plan {
 		// and would then be taken for one that had not begun.
 		return d.running("the pod is being deleted", status)
 	}
+	if broken := brokenSidecar(pod); broken != nil {
+		return d.giveUp(status, broken)
+	}
 	straw, until := lastStraw(pod, d.now, d.config)
 	if straw != nil {
 		return d.giveUp(status, straw.refusal(d.Run))
@@ -484,6 +489,7 @@ func (d decision) follow() Plan {
 // running tells what the steps are at.
 func (d decision) running(why string, status crds.TaskRunStatus) Plan {
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Sidecars = sidecarStates(d.Pod)
 	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
 	p := d.write(why, status)
 	p.Requeue = d.poll(d.untilTimeout(status))
@@ -511,6 +517,7 @@ func (d decision) adopt() crds.TaskRunStatus {
 // judge ends a run whose pod is complete.
 func (d decision) judge(status crds.TaskRunStatus) Plan {
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Sidecars = sidecarStates(d.Pod)
 	condition := outcome(d.Pod)
 	if status.TaskSpec != nil {
 		found := gather(status.TaskSpec, d.Pod)
@@ -530,6 +537,7 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 // pod deleted first, a crash in between would have it made again.
 func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Sidecars = sidecarStates(d.Pod)
 	p := d.conclude(status, failure(r.reason, r.message))
 	p.Actions = append(p.Actions, DeletePod{d.Pod.Name, d.Pod.UID})
 	return p

@@ -90,7 +90,7 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 		ObjectMeta: b.meta(),
 		Spec:       b.podSpec(s.template),
 	}
-	pod.Spec.InitContainers = b.prepare(s.template)
+	pod.Spec.InitContainers = append(b.prepare(s.template), b.sidecars(s.workspaces)...)
 	pod.Spec.Containers = b.containers(s.steps, s.template, messageSize(len(pod.Spec.InitContainers)+len(s.steps)))
 	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
 	if name := duplicate(pod.Spec.Volumes); name != "" {
@@ -191,7 +191,8 @@ func (b blueprint) internalVolumes() []corev1.Volume {
 	for _, name := range []string{"workspace", "home", "results", "steps", "run"} {
 		volumes = append(volumes, emptyDir(volumePrefix+name))
 	}
-	if slices.ContainsFunc(b.spec.Steps, func(s crds.Step) bool { return s.Script != "" }) {
+	if slices.ContainsFunc(b.spec.Steps, func(s crds.Step) bool { return s.Script != "" }) ||
+		slices.ContainsFunc(b.spec.Sidecars, func(s crds.Sidecar) bool { return s.Script != "" }) {
 		volumes = append(volumes, emptyDir(scriptsVolume))
 	}
 	return volumes
@@ -279,13 +280,18 @@ func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.Volum
 	if script {
 		internal = append(internal, corev1.VolumeMount{Name: scriptsVolume, MountPath: scriptsDir})
 	}
+	return withMounts(mounts, internal)
+}
+
+// withMounts adds mounts where nothing is mounted yet.
+func withMounts(mounts, more []corev1.VolumeMount) []corev1.VolumeMount {
 	taken := map[string]bool{}
 	for _, mount := range mounts {
 		taken[path.Clean(mount.MountPath)] = true
 	}
 	all := slices.Clip(mounts)
-	for _, mount := range internal {
-		if !taken[mount.MountPath] {
+	for _, mount := range more {
+		if !taken[path.Clean(mount.MountPath)] {
 			all = append(all, mount)
 		}
 	}

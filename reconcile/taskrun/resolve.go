@@ -154,6 +154,12 @@ func (r replacement) replace(spec *crds.TaskSpec, w workspaces) (*crds.TaskSpec,
 	if out.StepTemplate, err = apply(v, spec.StepTemplate); err != nil {
 		return nil, invalid("stepTemplate %v", err)
 	}
+	out.Sidecars = slices.Clone(spec.Sidecars)
+	for i, sidecar := range spec.Sidecars {
+		if out.Sidecars[i], err = apply(r.task.with(r.task.ownPaths(sidecar.Workspaces)), sidecar); err != nil {
+			return nil, invalid("sidecar %q %v", sidecar.Name, err)
+		}
+	}
 	if out.Volumes, err = apply(r.task, spec.Volumes); err != nil {
 		return nil, invalid("volumes %v", err)
 	}

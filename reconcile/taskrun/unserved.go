@@ -50,8 +50,7 @@ func unservedOfWorkspaces(bindings []crds.WorkspaceBinding) []feature {
 }
 
 func unservedOfTask(spec *crds.TaskSpec) []feature {
-	features := make([]feature, 0, 1+len(spec.Params))
-	features = append(features, feature{len(spec.Sidecars) > 0, "sidecars", "run the task without them, or start what they do in a step"})
+	features := make([]feature, 0, len(spec.Params))
 	for _, param := range spec.Params {
 		features = append(features, feature{len(param.Enum) > 0, fmt.Sprintf("params[%s].enum", param.Name), "check the value in a step"})
 	}

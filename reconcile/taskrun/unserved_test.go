@@ -17,16 +17,15 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
 	for spec, field := range map[string]string{
 		step + "\nretries: 1": "spec.retries",
-		step + "\ndebug: {breakpoints: {onFailure: enabled}}":              "spec.debug",
-		step + "\nstepSpecs: [{name: a}]":                                  "spec.stepSpecs",
-		step + "\nsidecarSpecs: [{name: a}]":                               "spec.sidecarSpecs",
-		step + "\ncomputeResources: {}":                                    "spec.computeResources",
-		step + "\nworkspaces: [{name: w, volumeClaimTemplate: {}}]":        "spec.workspaces[w].volumeClaimTemplate",
-		"taskSpec: {sidecars: [{name: s, image: x}], steps: [{image: x}]}": "sidecars",
-		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}":  "params[p].enum",
-		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":             "steps[a].ref.resolver: git",
-		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":                 "steps[a].when.cel",
-		"taskRef: {resolver: git}":                                         "spec.taskRef.resolver: git",
+		step + "\ndebug: {breakpoints: {onFailure: enabled}}":             "spec.debug",
+		step + "\nstepSpecs: [{name: a}]":                                 "spec.stepSpecs",
+		step + "\nsidecarSpecs: [{name: a}]":                              "spec.sidecarSpecs",
+		step + "\ncomputeResources: {}":                                   "spec.computeResources",
+		step + "\nworkspaces: [{name: w, volumeClaimTemplate: {}}]":       "spec.workspaces[w].volumeClaimTemplate",
+		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}": "params[p].enum",
+		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":            "steps[a].ref.resolver: git",
+		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":                "steps[a].when.cel",
+		"taskRef: {resolver: git}":                                        "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
 		_, refused := source(run)
@@ -99,6 +98,12 @@ func TestInvalidIsRefused(t *testing.T) {
 		"taskSpec: {steps: [{name: a, image: x, args: ['$(steps.a.results.r)'], results: [{name: r}]}]}":                                                                                                          `TaskRunValidationFailed: step "a" refers to $(steps.a.results.r), and no step before it declares such a result`,
 		"taskSpec: {results: [{name: r, value: x}], steps: [{name: a, image: x, script: x}]}":                                                                                                                     `TaskRunValidationFailed: result "r": its value "x" is not the result of a step: write $(steps.<step>.results.<result>)`,
 		"taskSpec: {results: [{name: r, value: $(steps.a.results.x)}], steps: [{name: a, image: x, script: x}]}":                                                                                                  `TaskRunValidationFailed: result "r": its value "$(steps.a.results.x)" is not the result of a step: write $(steps.<step>.results.<result>)`,
+		"taskSpec: {sidecars: [{name: s}], steps: [{name: a, image: x, script: x}]}":                                                                                                                              `TaskRunValidationFailed: sidecar "s" has no image`,
+		"taskSpec: {sidecars: [{name: S, image: x}], steps: [{name: a, image: x, script: x}]}":                                                                                                                    `TaskRunValidationFailed: sidecar "S": its name becomes the name of a container, and can have small letters, digits and -, with a letter or digit at both ends`,
+		"taskSpec: {sidecars: [{name: s, image: x}, {name: s, image: x}], steps: [{name: a, image: x, script: x}]}":                                                                                               `TaskRunValidationFailed: sidecar "s": there is more than one sidecar of that name`,
+		"taskSpec: {sidecars: [{name: s, image: x, script: x, command: [x]}], steps: [{name: a, image: x, script: x}]}":                                                                                           `TaskRunValidationFailed: sidecar "s" has both a script and a command, and can have one of them`,
+		"taskSpec: {sidecars: [{name: s, image: x, volumeMounts: [{name: v, mountPath: /tekton/run}]}], steps: [{name: a, image: x, script: x}]}":                                                                 `TaskRunValidationFailed: sidecar "s": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "/tekton/run")`,
+		"taskSpec: {sidecars: [{name: s, image: x, workspaces: [{name: w}]}], steps: [{name: a, image: x, script: x}]}":                                                                                           `TaskRunValidationFailed: sidecar "s": undefined workspace "w"`,
 		"taskSpec: {}": "TaskRunValidationFailed: the task has no steps",
 		"taskSpec: {steps: [{name: a, script: x}]}":                                                                                       `TaskRunValidationFailed: step "a" has no image`,
 		"taskSpec: {steps: [{name: a, image: x, script: x, command: [y]}]}":                                                               `TaskRunValidationFailed: step "a" has both a script and a command, and can have one of them`,

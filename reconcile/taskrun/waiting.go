@@ -21,7 +21,7 @@ const (
 
 // A hold is a container that does not start, and why.
 type hold struct {
-	kind    string // "step" or "init container"
+	kind    string // "step", "sidecar" or "init container"
 	name    string // as the task names it
 	image   string
 	reason  string
@@ -39,6 +39,11 @@ func holds(pod *corev1.Pod) []hold {
 	}
 	for _, status := range stepStatuses(pod) {
 		add("step", strings.TrimPrefix(status.Name, stepPrefix), status)
+	}
+	if !podBegun(pod) { // later a sidecar may be waited for as long as there are steps
+		for _, status := range sidecarStatuses(pod) {
+			add("sidecar", strings.TrimPrefix(status.Name, sidecarPrefix), status)
+		}
 	}
 	for _, status := range initStatuses(pod) {
 		add("init container", status.Name, status)
@@ -165,10 +170,14 @@ func waitingMessage(pod *corev1.Pod) string {
 }
 
 func (h hold) container() string {
-	if h.kind == "step" {
+	switch h.kind {
+	case "step":
 		return stepPrefix + h.name
+	case "sidecar":
+		return sidecarPrefix + h.name
+	default:
+		return h.name
 	}
-	return h.name
 }
 
 // explainAt is when a run begins to say what it waits for: earlier, every pod

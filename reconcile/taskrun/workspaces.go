@@ -151,14 +151,15 @@ func (w workspaces) podVolumes() []corev1.Volume {
 	return volumes
 }
 
-// mounts are those of one step. A workspace that any step names in its own list
-// is seen by the steps that name it only; every other one is seen by all.
-func (w workspaces) mounts(steps []crds.Step, step crds.Step) []corev1.VolumeMount {
+// mounts are those of one step or sidecar, which names these. A workspace that
+// any of them names in its own list is seen by those that name it only; every
+// other one is seen by all.
+func (w workspaces) mounts(spec *crds.TaskSpec, own []crds.WorkspaceUsage) []corev1.VolumeMount {
 	volumes := w.volumes()
 	var mounts []corev1.VolumeMount
 	for _, b := range w.bindings {
-		usage, named := usageOf(step, b.Name)
-		if !named && isolated(steps, b.Name) {
+		usage, named := usageOf(own, b.Name)
+		if !named && isolated(spec, b.Name) {
 			continue
 		}
 		d, _ := w.declaration(b.Name)
@@ -183,19 +184,21 @@ func mountPath(d crds.WorkspaceDeclaration) string {
 	return workspaceDir + "/" + d.Name
 }
 
-func usageOf(step crds.Step, workspace string) (crds.WorkspaceUsage, bool) {
-	i := slices.IndexFunc(step.Workspaces, func(u crds.WorkspaceUsage) bool { return u.Name == workspace })
+func usageOf(usages []crds.WorkspaceUsage, workspace string) (crds.WorkspaceUsage, bool) {
+	i := slices.IndexFunc(usages, func(u crds.WorkspaceUsage) bool { return u.Name == workspace })
 	if i < 0 {
 		return crds.WorkspaceUsage{}, false
 	}
-	return step.Workspaces[i], true
+	return usages[i], true
 }
 
-func isolated(steps []crds.Step, workspace string) bool {
-	return slices.ContainsFunc(steps, func(step crds.Step) bool {
-		_, named := usageOf(step, workspace)
+func isolated(spec *crds.TaskSpec, workspace string) bool {
+	named := func(usages []crds.WorkspaceUsage) bool {
+		_, named := usageOf(usages, workspace)
 		return named
-	})
+	}
+	return slices.ContainsFunc(spec.Steps, func(s crds.Step) bool { return named(s.Workspaces) }) ||
+		slices.ContainsFunc(spec.Sidecars, func(s crds.Sidecar) bool { return named(s.Workspaces) })
 }
 
 // setWorkspaces makes $(workspaces.<name>.*) known.
@@ -217,7 +220,7 @@ func (v variables) setWorkspaces(w workspaces) {
 	}
 }
 
-// ownPaths are the paths of workspaces that a step mounts elsewhere than declared.
+// ownPaths are the paths of workspaces that a step or sidecar mounts elsewhere than declared.
 func (v variables) ownPaths(usages []crds.WorkspaceUsage) map[string]string {
 	paths := map[string]string{}
 	for _, usage := range usages {
