@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"millrace/wire"
 )
@@ -17,7 +18,7 @@ func (r *Reflector) list(ctx context.Context, p position) outcome {
 	l := listing{r: r, began: time.Now()}
 	opts := r.listOptions(p)
 	for pages := 1; ; pages++ {
-		meta, err := l.page(ctx, r.accept(p), opts)
+		meta, err := l.page(ctx, r.requestFrom(p), opts)
 		if err == nil && meta.ResourceVersion == "" {
 			err = errNoRV
 		}
@@ -70,8 +71,8 @@ type listing struct {
 }
 
 // page reads one answer.
-func (l *listing) page(ctx context.Context, accept string, opts metav1.ListOptions) (wire.ListMeta, error) {
-	s, err := l.r.open(ctx, accept, opts)
+func (l *listing) page(ctx context.Context, request *rest.Request, opts metav1.ListOptions) (wire.ListMeta, error) {
+	s, err := l.r.open(ctx, request, opts)
 	if err != nil {
 		return wire.ListMeta{}, err
 	}

@@ -65,7 +65,7 @@ func (r *Reflector) refetch(ctx context.Context, p position, c confined, at stri
 	opts := r.options(p)
 	opts.FieldSelector = also(opts.FieldSelector, fields.OneTermEqualSelector("metadata.name", c.Key.Name).String())
 	opts.ResourceVersion, opts.ResourceVersionMatch = at, metav1.ResourceVersionMatchExact
-	s, err := r.openIn(ctx, c.Key.Namespace, r.accept(p), opts)
+	s, err := r.open(ctx, r.request(c.Key.Namespace, r.accept(p)), opts)
 	if err == nil {
 		defer s.close()
 		there := false

@@ -61,7 +61,7 @@ func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflect
 // be made at all, as with a resource name that has a slash in it: all that a
 // server or a network can do is tried again.
 func (r *Reflector) Run(ctx context.Context) error {
-	if err := r.request(r.cfg.Namespace).Error(); err != nil {
+	if err := r.request(r.cfg.Namespace, typeJSON).Error(); err != nil {
 		return fmt.Errorf("reflect %s: %w", r.resource, err)
 	}
 	var resync sync.WaitGroup

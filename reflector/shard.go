@@ -30,7 +30,7 @@ func (r *Reflector) probe(ctx context.Context, p position) outcome {
 
 // ask reports whether a list of these options is one shard's.
 func (r *Reflector) ask(ctx context.Context, opts metav1.ListOptions) (bool, error) {
-	s, err := r.open(ctx, typeJSON, opts)
+	s, err := r.open(ctx, r.request(r.cfg.Namespace, typeJSON), opts)
 	if err != nil {
 		return false, err
 	}

@@ -124,6 +124,8 @@ type position struct {
 	// spellings is how many ways of asking for a format are left, should the
 	// server accept none of this one (406).
 	spellings int
+	// suspect: the last request ended in silence, so its connection may be dead.
+	suspect bool
 	// bookmarked: this server has been seen to send bookmarks.
 	bookmarked bool
 	// gap: the sink lacks something that only a list can bring.
@@ -203,6 +205,8 @@ func (p position) lister(now time.Time) State {
 
 // after takes in how an exchange ended: the whole machine.
 func (p position) after(o outcome) position {
+	pausing := p.state == BackingOff || p.state == Suspended
+	p.suspect = o.end == silent || p.suspect && pausing
 	if o.end == unacceptable {
 		if p.spellings > 0 {
 			p.spellings--

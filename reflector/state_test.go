@@ -230,3 +230,18 @@ func TestCommitKeepsTheFailures(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A connection that was silent is left by the next request, with a pause before
+// it or without, and by no other.
+func TestSilentConnectionIsLeftByTheNextRequest(t *testing.T) {
+	p := position{state: Watching, rv: "10"}.after(outcome{end: silent, rv: "10", opened: true})
+	if p.state != BackingOff || !p.suspect {
+		t.Fatalf("after silence: %v, suspect is %v", p.state, p.suspect)
+	}
+	if p = p.after(outcome{end: complete}); p.state != Watching || !p.suspect {
+		t.Fatalf("after the pause: %v, suspect is %v", p.state, p.suspect)
+	}
+	if p = p.after(outcome{end: closed, rv: "10", opened: true}); p.suspect {
+		t.Error("suspect for ever")
+	}
+}

@@ -40,12 +40,7 @@ type stream struct {
 // open makes a request and returns the stream of its answer, to be closed by
 // the caller. The errors are the client's: *errors.StatusError for an answer
 // that was no success.
-func (r *Reflector) open(ctx context.Context, accept string, opts metav1.ListOptions) (*stream, error) {
-	return r.openIn(ctx, r.cfg.Namespace, accept, opts)
-}
-
-// openIn is open for one namespace, or for all if it is empty.
-func (r *Reflector) openIn(ctx context.Context, namespace, accept string, opts metav1.ListOptions) (*stream, error) {
+func (r *Reflector) open(ctx context.Context, request *rest.Request, opts metav1.ListOptions) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{
 		cancel:   cancel,
@@ -53,8 +48,7 @@ func (r *Reflector) openIn(ctx context.Context, namespace, accept string, opts m
 		silence:  time.AfterFunc(r.cfg.SilenceTimeout, func() { cancel(errSilent) }),
 		patience: r.cfg.SilenceTimeout,
 	}
-	body, err := r.request(namespace).
-		SetHeader("Accept", accept).
+	body, err := request.
 		SpecificallyVersionedParams(&opts, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
 		Stream(ctx)
 	s.silence.Stop()
@@ -67,12 +61,26 @@ func (r *Reflector) openIn(ctx context.Context, namespace, accept string, opts m
 	return s, nil
 }
 
-// request is what list and watch have in common.
-func (r *Reflector) request(namespace string) *rest.Request {
+// request is what all requests have in common.
+func (r *Reflector) request(namespace, accept string) *rest.Request {
 	return r.client.Get().
 		NamespaceIfScoped(namespace, namespace != "").
 		Resource(r.resource).
+		SetHeader("Accept", accept).
 		MaxRetries(0)
+}
+
+// requestFrom is a request for the resource, as a position asks for it.
+//
+// Over HTTP/2 a request that was cut leaves its connection in use, and the next
+// one would go the same way for ever. One that bids the connection to close goes
+// the same way too, but nobody goes after it: what follows has a new one.
+func (r *Reflector) requestFrom(p position) *rest.Request {
+	request := r.request(r.cfg.Namespace, r.accept(p))
+	if p.suspect {
+		request.SetHeader("Connection", "close")
+	}
+	return request
 }
 
 // Read waits for the next piece, though not for ever.

@@ -28,7 +28,7 @@ const (
 // (KEP-3157), and leaves the stream open where the objects end.
 func (r *Reflector) watchList(ctx context.Context, p position) outcome {
 	l := listing{r: r, began: time.Now()}
-	s, err := r.open(ctx, r.accept(p), r.watchListOptions(p))
+	s, err := r.open(ctx, r.requestFrom(p), r.watchListOptions(p))
 	if err != nil {
 		return r.outcomeOf(ctx, outcome{}, "watch-list", err)
 	}
@@ -112,7 +112,7 @@ func (r *Reflector) watch(ctx context.Context, p position) outcome {
 	s := p.stream
 	if s == nil {
 		var err error
-		if s, err = r.open(ctx, r.accept(p), r.watchOptions(p, p.rv)); err != nil {
+		if s, err = r.open(ctx, r.requestFrom(p), r.watchOptions(p, p.rv)); err != nil {
 			return r.outcomeOf(ctx, o, "watch", err)
 		}
 	}

@@ -1,0 +1,202 @@
+package reflector
+
+import (
+	"context"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+)
+
+// wireBetween forwards connections, until it freezes those that there are: they
+// stay open, and nothing comes through any more in either direction. That is
+// what is left when a node, a NAT entry or a load balancer is gone.
+type wireBetween struct {
+	net.Listener
+
+	to     string
+	mu     sync.Mutex
+	frozen chan struct{} // closed to freeze the connections made so far
+	conns  []net.Conn
+}
+
+func newWire(t *testing.T, to string) *wireBetween {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wireBetween{Listener: l, to: to, frozen: make(chan struct{})}
+	go w.run()
+	t.Cleanup(w.cut)
+	return w
+}
+
+func (w *wireBetween) run() {
+	for {
+		near, err := w.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", w.to)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		w.mu.Lock()
+		w.conns = append(w.conns, near, far)
+		frozen := w.frozen
+		w.mu.Unlock()
+		go forward(far, near, frozen)
+		go forward(near, far, frozen)
+	}
+}
+
+// forward ends the other side when one has ended, but not when it is frozen.
+func forward(to, from net.Conn, frozen chan struct{}) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := from.Read(buffer)
+		select {
+		case <-frozen:
+			return
+		default:
+		}
+		if _, e := to.Write(buffer[:n]); err != nil || e != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
+
+func (w *wireBetween) freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.frozen)
+	w.frozen = make(chan struct{})
+}
+
+func (w *wireBetween) cut() {
+	_ = w.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+}
+
+// watchServer answers every watch-list with nothing, and stays open.
+type watchServer struct {
+	asked chan string // the protocol of each request
+	r     *Reflector
+}
+
+func (s *watchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has("sendInitialEvents") {
+		endOfInitial("9")(w, r)
+	}
+	headers(w, r)
+	s.asked <- r.Proto
+	<-r.Context().Done()
+}
+
+// distant is a reflector whose server is behind a wire, over TLS as client-go
+// sets it up.
+func distant(t *testing.T, cfg Config) (*wireBetween, *watchServer) {
+	t.Helper()
+	handler := &watchServer{asked: make(chan string, 100)}
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	w := newWire(t, server.Listener.Addr().String())
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	client, err := rest.RESTClientFor(&rest.Config{
+		Host:    "https://" + w.Addr().String(),
+		APIPath: "/api",
+		QPS:     -1,
+		Dial:    new(net.Dialer).DialContext, // a transport of its own, which reads the environment anew
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		},
+		ContentConfig: rest.ContentConfig{
+			GroupVersion:         &schema.GroupVersion{Version: "v1"},
+			NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(quietly(t))
+	done := make(chan error, 1)
+	handler.r = New(client, "pods", blind{}, cfg)
+	go func() { done <- handler.r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w, handler
+}
+
+// watched waits for the first watch, and says over which protocol it is.
+func (s *watchServer) watched(t *testing.T) string {
+	t.Helper()
+	proto := s.next(t, time.Minute)
+	for s.r.State() != Watching {
+		time.Sleep(time.Millisecond)
+	}
+	return proto
+}
+
+func (s *watchServer) next(t *testing.T, within time.Duration) string {
+	t.Helper()
+	select {
+	case proto := <-s.asked:
+		return proto
+	case <-time.After(within):
+		t.Fatalf("no request within %v", within)
+		return ""
+	}
+}
+
+// HTTP/2 pings find a connection whose other end is gone, long before silence
+// does: client-go's transport sends one after HTTP2_READ_IDLE_TIMEOUT_SECONDS
+// (30) without a frame, and waits HTTP2_PING_TIMEOUT_SECONDS (15) for the answer.
+func TestPingsFindAHalfOpenConnection(t *testing.T) {
+	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1")
+	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
+	w, s := distant(t, Config{HealthyAfter: time.Millisecond})
+	if got := s.watched(t); got != "HTTP/2.0" {
+		t.Errorf("the request came over %s", got)
+	}
+	w.freeze()
+	s.next(t, time.Minute) // before SilenceTimeout, which is 90 s
+}
+
+// Without pings, the watch is cut; the request after it still goes over the dead
+// connection, and the one after that over a new one.
+func TestSilenceFindsAHalfOpenConnectionWithoutPings(t *testing.T) {
+	for proto, variable := range map[string]string{"HTTP/2.0": "HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP/1.1": "DISABLE_HTTP2"} {
+		t.Run(proto, func(t *testing.T) {
+			t.Setenv(variable, "0")
+			w, s := distant(t, Config{SilenceTimeout: 200 * time.Millisecond, HealthyAfter: time.Millisecond, Backoff: Backoff{Base: time.Millisecond, Max: time.Second}})
+			if got := s.watched(t); got != proto {
+				t.Errorf("the request came over %s", got)
+			}
+			w.freeze()
+			s.next(t, time.Minute)
+		})
+	}
+}
