@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/signal"
@@ -55,7 +56,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	restConfig, err := restConfig(cfg)
 	if err == nil {
-		err = run(ctx, cfg, restConfig)
+		err = run(ctx, cfg, restConfig, machine{})
 	}
 	if err != nil {
 		klog.ErrorS(err, "Millrace ends")
@@ -64,20 +65,41 @@ func main() {
 	klog.Flush()
 }
 
+// machine is what the program takes from the machine that it runs on. Its zero
+// value is that machine; a simulation hands in one without sockets and luck.
+type machine struct {
+	// listen opens the port of /metrics, /healthz and /readyz. Default: TCP.
+	listen func(ctx context.Context, network, address string) (net.Listener, error)
+	// random is a source of jitter for the chain of a resource. Default: the
+	// system's.
+	random func(resource string) rand.Source
+}
+
+func (m machine) withDefaults() machine {
+	if m.listen == nil {
+		m.listen = new(net.ListenConfig).Listen
+	}
+	if m.random == nil {
+		m.random = func(string) rand.Source { return nil } // which is the reflector's default
+	}
+	return m
+}
+
 // run is the program: it returns nil when ctx has ended and all that it started
 // has returned, or the error of the first part that failed.
 //
 // It ends in this order: workers take no more keys, and finish those in hand;
 // the Lease is given back; the caches, on which the workers lean to the last,
 // stop following the server.
-func run(ctx context.Context, cfg config, rc *rest.Config) error {
+func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
+	on = on.withDefaults()
 	registry := metrics.New()
 	api, err := newClients(ctx, cfg, rc, registry)
 	if err != nil {
 		return err
 	}
 	defer api.close()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.bind)
+	listener, err := on.listen(ctx, "tcp", cfg.bind)
 	if err != nil {
 		return fmt.Errorf("--bind-address=%s: %w", cfg.bind, err)
 	}
@@ -96,7 +118,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	seen := registry.Chain(crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, reflector.Config{ResyncPeriod: cfg.resync, Trace: seen.Source})
+	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, reflector.Config{ResyncPeriod: cfg.resync, Rand: on.random(crds.ResourceTaskRuns), Trace: seen.Source})
 	onTaskRun := handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue)
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
 
@@ -104,14 +126,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	seen = registry.Chain(crds.ResourceTasks)
 	tasks := indexer.New(crds.ResourceTasks)
 	taskFIFO := fifo.New(tasks, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	taskSource := reflector.New(api.tekton, crds.ResourceTasks, taskFIFO, reflector.Config{Trace: seen.Source})
+	taskSource := reflector.New(api.tekton, crds.ResourceTasks, taskFIFO, reflector.Config{Rand: on.random(crds.ResourceTasks), Trace: seen.Source})
 	seen.Watch(taskSource, taskFIFO, tasks)
 
 	// StepActions: read when a step refers to one. They wake nobody.
 	seen = registry.Chain(crds.ResourceStepActions)
 	stepActions := indexer.New(crds.ResourceStepActions)
 	stepActionFIFO := fifo.New(stepActions, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	stepActionSource := reflector.New(api.tektonBeta, crds.ResourceStepActions, stepActionFIFO, reflector.Config{Trace: seen.Source})
+	stepActionSource := reflector.New(api.tektonBeta, crds.ResourceStepActions, stepActionFIFO, reflector.Config{Rand: on.random(crds.ResourceStepActions), Trace: seen.Source})
 	seen.Watch(stepActionSource, stepActionFIFO, stepActions)
 
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
@@ -120,7 +142,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config) error {
 	seen = registry.Chain("pods")
 	pods := indexer.New("pods")
 	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{Format: wire.Protobuf, LabelSelector: taskrun.PodSelector, Trace: seen.Source})
+	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{Format: wire.Protobuf, LabelSelector: taskrun.PodSelector, Rand: on.random("pods"), Trace: seen.Source})
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
 	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
