@@ -29,6 +29,7 @@ func resources() map[string]*Resource {
 	core, tekton := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "tekton.dev", Version: "v1"}
 	all := []*Resource{
 		{GroupVersionResource: tekton.WithResource("tasks"), Kind: "Task"},
+		{GroupVersionResource: schema.GroupVersion{Group: "tekton.dev", Version: "v1beta1"}.WithResource("stepactions"), Kind: "StepAction"},
 		{GroupVersionResource: tekton.WithResource("taskruns"), Kind: "TaskRun", status: true},
 		builtIn[corev1.Pod](core.WithResource("pods"), "Pod", func(m metav1.ListMeta, items []corev1.Pod) runtime.Object {
 			return &corev1.PodList{ListMeta: m, Items: items}
