@@ -68,7 +68,9 @@ func verb(action Action) string {
 }
 
 func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observation, action Action) (again bool, err error) {
-	pod := types.NamespacedName{Namespace: key.Namespace, Name: podName(o.Run)}
+	pod := func(name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: key.Namespace, Name: name}
+	}
 	switch a := action.(type) {
 	case PatchMetadata:
 		return o.judged(r.patchMetadata(ctx, key, o, a))
@@ -77,11 +79,11 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreatePod:
 		return r.createPod(ctx, key, o, a.Pod)
 	case DeletePod:
-		version, err := r.parts.Client.DeletePod(ctx, pod, a.UID)
+		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
 	case StopPod:
-		version, err := r.parts.Client.StopPod(ctx, pod, a.UID)
+		version, err := r.parts.Client.StopPod(ctx, pod(a.Name), a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
 	case FallBack:

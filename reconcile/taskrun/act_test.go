@@ -89,7 +89,7 @@ func (c *cluster) settle(crash func()) {
 	c.t.Fatal("does not settle")
 }
 
-func (c *cluster) pod() *corev1.Pod { return c.server.pods["run-pod"] }
+func (c *cluster) pod() *corev1.Pod { return c.server.pods[podName(c.server.run)] }
 
 func (c *cluster) kubelet(status corev1.PodStatus) {
 	if pod := c.pod(); pod != nil {
@@ -145,6 +145,8 @@ type scenario struct {
 	status   corev1.ConditionStatus
 	reason   crds.TaskRunReason
 	podStays bool
+	spec     string // default: oneStep
+	pods     int    // default: 1
 }
 
 func scenarios() []scenario {
@@ -184,11 +186,47 @@ func scenarios() []scenario {
 			settle()
 		},
 		status: corev1.ConditionFalse, reason: crds.TaskRunReasonImagePullFailed,
+	}, {
+		name: "the third attempt",
+		spec: oneStep + "  retries: 2\n", pods: 3,
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(ended(1))
+			settle()
+			c.kubelet(running())
+			settle()
+			c.kubelet(ended(1))
+			settle()
+			c.kubelet(ended(0))
+			settle()
+		},
+		status: corev1.ConditionTrue, reason: crds.TaskRunReasonSuccessful, podStays: true,
+	}, {
+		name: "an attempt that takes too long",
+		spec: oneStep + "  retries: 1\n  timeout: 10s\n", pods: 2,
+		play: func(c *cluster, settle func()) {
+			settle()
+			c.kubelet(running())
+			settle()
+			time.Sleep(11 * time.Second)
+			settle()
+			c.kubelet(ended(0))
+			settle()
+		},
+		status: corev1.ConditionTrue, reason: crds.TaskRunReasonSuccessful, podStays: true,
 	}}
 }
 
+func (s scenario) cluster(t *testing.T) *cluster {
+	t.Helper()
+	if s.spec == "" {
+		return newCluster(t, oneStep)
+	}
+	return newCluster(t, s.spec)
+}
+
 // Whatever becomes of any one call, the run ends as it would have, with one pod
-// in its life, and the pod gone or kept as it would have been.
+// for each attempt, and the pod gone or kept as it would have been.
 func TestAnyCallMayGoWrong(t *testing.T) {
 	faults := map[string]fault{"lost request": lostRequest, "lost reply": lostReply, "conflict": conflict, "overload": overloaded}
 	for _, s := range scenarios() {
@@ -208,7 +246,7 @@ func TestAnyCallMayGoWrong(t *testing.T) {
 func callsOf(t *testing.T, s scenario) (calls int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, oneStep)
+		c := s.cluster(t)
 		s.play(c, func() { c.settle(nil) })
 		calls = len(c.server.calls)
 	})
@@ -217,7 +255,7 @@ func callsOf(t *testing.T, s scenario) (calls int) {
 
 func playWithFault(t *testing.T, s scenario, n int, kind fault, crash bool) {
 	t.Helper()
-	c := newCluster(t, oneStep)
+	c := s.cluster(t)
 	c.server.faults[n] = kind
 	c.server.onFault = c.server.freeze // the caches learn of it only later
 	settle := func() {
@@ -232,8 +270,8 @@ func playWithFault(t *testing.T, s scenario, n int, kind fault, crash bool) {
 	if condition.Status != s.status || condition.Reason != string(s.reason) {
 		t.Errorf("Succeeded is %s %s, want %s %s", condition.Status, condition.Reason, s.status, s.reason)
 	}
-	if c.server.uids != 1 {
-		t.Errorf("%d pods were made, want 1", c.server.uids)
+	if pods := max(s.pods, 1); c.server.uids != pods || len(c.server.run.Status.RetriesStatus) != pods-1 {
+		t.Errorf("%d pods were made and %d attempts filed away, want %d pods", c.server.uids, len(c.server.run.Status.RetriesStatus), pods)
 	}
 	if stays := c.pod() != nil; stays != s.podStays {
 		t.Errorf("the pod stays: %v, want %v", stays, s.podStays)

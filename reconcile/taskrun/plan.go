@@ -234,10 +234,10 @@ func (d decision) hold() Plan {
 // step had begun. Half-done steps are not repeated without being asked.
 func (d decision) withoutPod() Plan {
 	if begun(d.Run.Status.Steps) {
-		return d.conclude(d.Run.Status, failure(crds.TaskRunReasonPodDeleted, fmt.Sprintf("pod %q was deleted before its steps had ended", podName(d.Run))))
+		return d.finish(d.Run.Status, failure(crds.TaskRunReasonPodDeleted, fmt.Sprintf("pod %q was deleted before its steps had ended", podName(d.Run))), nil)
 	}
 	if d.Run.Status.TaskSpec != nil {
-		return d.create("the run has no pod", nil, d.Run.Status)
+		return d.create("the run has no pod", nil, d.again())
 	}
 	_, refused := source(d.Run)
 	if refused == nil && d.NoTask != nil {
@@ -283,10 +283,22 @@ func (d decision) start(spec *crds.TaskSpec) Plan {
 	status := d.Run.Status
 	status.TaskSpec = spec
 	status.Provenance = d.config.Provenance
+	return d.create("the run has not begun", first, d.begin(status))
+}
+
+func (d decision) begin(status crds.TaskRunStatus) crds.TaskRunStatus {
 	status.StartTime = d.startTime()
 	status.PodName = podName(d.Run)
-	status = d.set(status, ongoing(crds.TaskRunReasonStarted, ""))
-	return d.create("the run has not begun", first, status)
+	return d.set(status, ongoing(crds.TaskRunReasonStarted, ""))
+}
+
+// again is the status of a run whose attempt has no pod. An attempt after a failed
+// one begins now; one that waits for quota does when it has its pod.
+func (d decision) again() crds.TaskRunStatus {
+	if d.Run.HasStarted() || d.Run.Succeeded().Reason != string(crds.TaskRunReasonToBeRetried) {
+		return d.Run.Status
+	}
+	return d.begin(d.Run.Status)
 }
 
 // startTime is not before the creation of the run, whatever this machine's clock
@@ -389,6 +401,11 @@ func (d decision) refuse(r *refusal) Plan {
 
 // conclude ends the run with what its status says so far.
 func (d decision) conclude(status crds.TaskRunStatus, condition crds.Condition) Plan {
+	return d.write("the run ends: "+condition.Reason, d.ended(status, condition))
+}
+
+// ended is the status of an attempt that has ended so.
+func (d decision) ended(status crds.TaskRunStatus, condition crds.Condition) crds.TaskRunStatus {
 	status = d.set(status, condition)
 	if status.StartTime == nil {
 		status.StartTime = d.startTime()
@@ -402,26 +419,80 @@ func (d decision) conclude(status crds.TaskRunStatus, condition crds.Condition) 
 		status.Steps = endSteps(status.Steps, condition.Reason, at)
 	}
 	status.Sidecars = endSidecars(status.Sidecars, condition.Reason, at)
-	return d.write("the run ends: "+condition.Reason, status)
+	return status
 }
 
-// end stops a run from outside: by its user or by its time-out. The pod goes
-// first; both causes last, so that a crash in between is made good.
+// finish ends the attempt, and the run with it unless that is to be tried again.
+// stop, if not nil, is what has to be done about the pod. For the end of a run it
+// comes last, for were the pod gone first a crash in between would have it made
+// again. Before another attempt it comes first, because afterwards nobody looks at
+// the pods of earlier ones.
+func (d decision) finish(status crds.TaskRunStatus, condition crds.Condition, stop Action) Plan {
+	retried := condition.Status == corev1.ConditionFalse && d.Run.IsRetriable()
+	var p Plan
+	if retried {
+		p = d.retry(status, condition)
+	} else {
+		p = d.conclude(status, condition)
+	}
+	switch {
+	case stop == nil:
+	case retried:
+		p.Actions = append([]Action{stop}, p.Actions...)
+	default:
+		p.Actions = append(p.Actions, stop)
+	}
+	return p
+}
+
+// retry files the attempt away and begins another, which has its own time and its
+// own pod, and the same task. What was run is not filed with each attempt: it is
+// the same in all of them, and would be what makes a run too large to be stored.
+func (d decision) retry(status crds.TaskRunStatus, condition crds.Condition) Plan {
+	earlier := d.ended(status, condition)
+	earlier.RetriesStatus, earlier.TaskSpec, earlier.Provenance = nil, nil, nil
+	earlier.ObservedGeneration = d.Run.Generation
+	status.RetriesStatus = append(slices.Clip(status.RetriesStatus), earlier)
+	status.StartTime, status.CompletionTime, status.PodName = nil, nil, ""
+	status.Steps, status.Sidecars, status.Results = nil, nil, nil
+	p := d.write("the attempt failed and another follows: "+condition.Reason, d.set(status, ongoing(crds.TaskRunReasonToBeRetried, condition.Message)))
+	p.Requeue = time.Millisecond
+	return p
+}
+
+// end stops an attempt from outside: by the user of the run, which is its end, or
+// by its time-out. The pod goes first; both causes last, so that a crash in between
+// is made good.
 func (d decision) end(reason crds.TaskRunReason, message string) Plan {
+	finish := d.conclude
+	if reason != crds.TaskRunReasonCancelled {
+		finish = func(status crds.TaskRunStatus, condition crds.Condition) Plan {
+			return d.finish(status, condition, nil)
+		}
+	}
 	status := d.Run.Status
 	if whose(d.Pod, d.Run) != ours {
-		return d.conclude(status, failure(reason, message))
+		return finish(status, failure(reason, message))
 	}
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	if status.TaskSpec != nil {
 		status.Results = gather(status.TaskSpec, d.Pod).results
 	}
-	p := d.conclude(status, failure(reason, message))
+	p := finish(status, failure(reason, message))
 	if alive(d.Pod) {
-		p.Actions = append([]Action{DeletePod{d.Pod.Name, d.Pod.UID}}, p.Actions...)
+		p.Actions = append([]Action{d.remove(reason)}, p.Actions...)
 	}
 	return p
+}
+
+// remove takes away the pod of a run that was stopped from outside, or leaves it
+// with its logs where the administrator wants that for cancelled ones.
+func (d decision) remove(reason crds.TaskRunReason) Action {
+	if reason == crds.TaskRunReasonCancelled && d.config.KeepPodOnCancel && podBegun(d.Pod) {
+		return StopPod{d.Pod.Name, d.Pod.UID}
+	}
+	return DeletePod{d.Pod.Name, d.Pod.UID}
 }
 
 // timedOut leaves a pod that had ended in time to be judged by how it ended:
@@ -526,21 +597,17 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 			condition = failure(wrong.reason, wrong.message)
 		}
 	}
-	p := d.conclude(status, condition)
 	if alive(d.Pod) {
-		p.Actions = append(p.Actions, StopPod{d.Pod.Name, d.Pod.UID})
+		return d.finish(status, condition, StopPod{d.Pod.Name, d.Pod.UID})
 	}
-	return p
+	return d.finish(status, condition, nil)
 }
 
-// giveUp ends a run whose pod will never start. The status goes first: were the
-// pod deleted first, a crash in between would have it made again.
+// giveUp ends an attempt whose pod will never start.
 func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
 	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
-	p := d.conclude(status, failure(r.reason, r.message))
-	p.Actions = append(p.Actions, DeletePod{d.Pod.Name, d.Pod.UID})
-	return p
+	return d.finish(status, failure(r.reason, r.message), DeletePod{d.Pod.Name, d.Pod.UID})
 }
 
 // await says what a pod waits for, unless it is too early to say.
@@ -574,7 +641,7 @@ func (d decision) tidy() Plan {
 	var stop Action = StopPod{d.Pod.Name, d.Pod.UID}
 	reason := crds.TaskRunReason(d.Run.Succeeded().Reason)
 	if reason == crds.TaskRunReasonCancelled || reason == crds.TaskRunReasonTimedOut || !podBegun(d.Pod) {
-		stop = DeletePod{d.Pod.Name, d.Pod.UID}
+		stop = d.remove(reason)
 	}
 	return Plan{Why: "the run is done and its pod is not", Actions: []Action{stop}}
 }

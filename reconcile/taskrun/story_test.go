@@ -96,6 +96,7 @@ type storyConfig struct {
 	Kind                    string                `json:"kind"`
 	Mode                    Mode                  `json:"mode,omitempty"`
 	ImagePullBackOffTimeout metav1.Duration       `json:"imagePullBackOffTimeout,omitzero"`
+	KeepPodOnCancel         bool                  `json:"keepPodOnCancel,omitempty"`
 	ForbiddenEnv            []string              `json:"forbiddenEnv,omitempty"`
 	Images                  map[string]storyImage `json:"images,omitempty"`
 }
@@ -182,6 +183,7 @@ func (w *world) restart() {
 		Release:                 "abc1234",
 		Mode:                    w.config.Mode,
 		ImagePullBackOffTimeout: w.config.ImagePullBackOffTimeout.Duration,
+		KeepPodOnCancel:         w.config.KeepPodOnCancel,
 		ForbiddenEnv:            w.config.ForbiddenEnv,
 	}, Parts{
 		Caches:   w.server.caches(),

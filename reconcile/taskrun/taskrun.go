@@ -50,6 +50,9 @@ type Config struct {
 	// start is waiting for; trouble is told at once. Default: 8 s, since people are
 	// to have a reason within 10 s, and a healthy start has no reader for one.
 	ExplainPendingAfter time.Duration
+	// KeepPodOnCancel leaves the pod of a cancelled run, stopped, with its logs.
+	// Default: it is deleted.
+	KeepPodOnCancel bool
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.

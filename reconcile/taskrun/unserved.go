@@ -32,7 +32,6 @@ type feature struct {
 
 func unservedOfRun(spec crds.TaskRunSpec) []feature {
 	return []feature{
-		{spec.Retries > 0, "spec.retries", "leave it out, and start another run when one fails"},
 		{spec.Debug != nil, "spec.debug", "leave it out"},
 		{len(spec.StepSpecs) > 0, "spec.stepSpecs", "set computeResources in the steps of the task"},
 		{len(spec.SidecarSpecs) > 0, "spec.sidecarSpecs", "leave it out"},

@@ -16,7 +16,6 @@ import (
 func TestUnservedIsRefusedByName(t *testing.T) {
 	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
 	for spec, field := range map[string]string{
-		step + "\nretries: 1": "spec.retries",
 		step + "\ndebug: {breakpoints: {onFailure: enabled}}":             "spec.debug",
 		step + "\nstepSpecs: [{name: a}]":                                 "spec.stepSpecs",
 		step + "\nsidecarSpecs: [{name: a}]":                              "spec.sidecarSpecs",
