@@ -39,6 +39,10 @@ var table = map[string][]string{
 	"internal/lint":       {},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "crds"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
+	// The simulated world: it knows the API, and nothing of the chain that it tries.
+	"internal/simulation/turnstile": {},
+	"internal/simulation/apiserver": {"crds", "internal/simulation/turnstile"},
+	"internal/simulation/kubelet":   {"crds", "internal/simulation/apiserver", "internal/simulation/turnstile"},
 	// 5: main meets all.
 }
 
