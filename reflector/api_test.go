@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // server is asked, what the sink is told and what is traced goes into one log,
 // which the test compares. Time is the bubble's.
 type story struct {
-	t       *testing.T
+	t       testing.TB
 	began   time.Time
 	r       *Reflector
 	stop    context.CancelFunc
@@ -52,12 +52,14 @@ type story struct {
 	lines  []string
 	script []answer
 	down   bool
+	deaf   bool   // no connection is made, nor refused
 	refuse string // the name that the sink refuses
 	urls   []url.Values
 	accept []string
 	paths  []string
 	dials  int
 	active int // requests that are being answered
+	most   int // how many of them there may be at the end; 0 is as good as 1
 	commit func()
 
 	dialed chan net.Conn
@@ -71,44 +73,48 @@ func tell(t *testing.T, cfg Config, script []answer, story func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		s := begin(t, cfg, script)
+		s := serve(t, script)
+		s.begin(cfg)
 		story(s)
 		s.end()
 	})
 }
 
-// begin starts a server and a reflector.
-func begin(t *testing.T, cfg Config, script []answer) *story {
-	t.Helper()
-	s := serve(t, script)
+// begin starts the reflector.
+func (s *story) begin(cfg Config) {
+	s.t.Helper()
 	if cfg.Rand == nil {
 		cfg.Rand = zero{}
 	}
 	s.trace(&cfg.Trace)
-	ctx, cancel := context.WithCancel(quietly(t))
+	ctx, cancel := context.WithCancel(quietly(s.t))
 	s.stop = cancel
 	s.r = New(s.client(), "pods", s, cfg)
 	go func() { s.stopped <- s.r.Run(ctx) }()
-	return s
 }
 
 // serve starts a server.
 func serve(t *testing.T, script []answer) *story {
 	t.Helper()
-	s := &story{
-		t: t, began: time.Now(), script: script, refuse: "bad",
-		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
-	}
+	s := newStory(t, script)
 	server := &http.Server{Handler: s}
 	go func() { _ = server.Serve(s) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return s
 }
 
+func newStory(tb testing.TB, script []answer) *story {
+	tb.Helper()
+	return &story{
+		t: tb, began: time.Now(), script: script, refuse: "bad",
+		dialed: make(chan net.Conn), closed: make(chan struct{}), stopped: make(chan error, 1),
+	}
+}
+
 // quietly is a context without a log.
-func quietly(t *testing.T) context.Context {
-	t.Helper()
-	return klog.NewContext(t.Context(), klog.Logger{})
+func quietly(tb testing.TB) context.Context {
+	tb.Helper()
+	return klog.NewContext(tb.Context(), klog.Logger{})
 }
 
 // end stops the reflector, and fails if that takes any time.
@@ -116,7 +122,7 @@ func (s *story) end() {
 	s.t.Helper()
 	synctest.Wait()
 	s.mu.Lock()
-	if s.active > 1 {
+	if s.active > max(s.most, 1) {
 		s.t.Errorf("%d requests are open", s.active)
 	}
 	s.mu.Unlock()
@@ -190,22 +196,22 @@ func (s *story) trace(t *Trace) {
 	}
 }
 
-// client is what main makes of a kubeconfig.
+// client reaches the story's server.
 func (s *story) client() *rest.RESTClient {
+	return clientFor(s.t, &rest.Config{Host: "http://api", Dial: s.dial})
+}
+
+// clientFor is what main makes of a kubeconfig.
+func clientFor(tb testing.TB, cfg *rest.Config) *rest.RESTClient {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	client, err := rest.RESTClientFor(&rest.Config{
-		Host:    "http://api",
-		APIPath: "/api",
-		QPS:     -1,
-		Dial:    s.dial,
-		ContentConfig: rest.ContentConfig{
-			GroupVersion:         &schema.GroupVersion{Version: "v1"},
-			NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
-		},
-	})
+	cfg.APIPath, cfg.QPS = "/api", -1
+	cfg.GroupVersion = &schema.GroupVersion{Version: "v1"}
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.RESTClientFor(cfg)
 	if err != nil {
-		s.t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return client
 }
@@ -213,9 +219,16 @@ func (s *story) client() *rest.RESTClient {
 // dial connects to the story's server, or is refused while it is down.
 func (s *story) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
-	down := s.down
+	down, deaf := s.down, s.deaf
 	s.dials++
 	s.mu.Unlock()
+	if deaf {
+		select { // the transport goes on without the request that wanted it
+		case <-ctx.Done():
+		case <-s.closed:
+		}
+		return nil, context.Canceled
+	}
 	if down {
 		s.logf("connection refused")
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}

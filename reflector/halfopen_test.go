@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 )
 
@@ -119,24 +115,13 @@ func distant(t *testing.T, cfg Config) (*wireBetween, *watchServer) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	w := newWire(t, server.Listener.Addr().String())
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	client, err := rest.RESTClientFor(&rest.Config{
-		Host:    "https://" + w.Addr().String(),
-		APIPath: "/api",
-		QPS:     -1,
-		Dial:    new(net.Dialer).DialContext, // a transport of its own, which reads the environment anew
+	client := clientFor(t, &rest.Config{
+		Host: "https://" + w.Addr().String(),
+		Dial: new(net.Dialer).DialContext, // a transport of its own, which reads the environment anew
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 		},
-		ContentConfig: rest.ContentConfig{
-			GroupVersion:         &schema.GroupVersion{Version: "v1"},
-			NegotiatedSerializer: serializer.NewCodecFactory(scheme).WithoutConversion(),
-		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(quietly(t))
 	done := make(chan error, 1)
 	handler.r = New(client, "pods", blind{}, cfg)

@@ -46,11 +46,10 @@ func (r *Reflector) accept(p position) string {
 	return ways[len(ways)-1-p.spellings]
 }
 
-var (
-	errTable = errors.New("the answer is a Table, made for people to look at: something on the way asks for as=Table")
-	// whitespace is what may stand before a JSON value.
-	whitespace = " \t\r\n"
-)
+var errTable = errors.New("the answer is a Table, made for people to look at: something on the way asks for as=Table")
+
+// whitespace is what may stand before a JSON value.
+const whitespace = " \t\r\n"
 
 // formatOf says how an answer is spelled, by its first bytes. The header
 // Content-Type should say the same, but the REST client does not show it, and

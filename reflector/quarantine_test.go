@@ -385,9 +385,9 @@ func TestRefetchesBackOff(t *testing.T) {
 		pauses = append(pauses, c.Next.Sub(noon))
 		q.failed(key, errRefused, false, 0, noon)
 	}
-	want := []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}
-	for i := range want {
-		want[i] *= time.Second
+	want := []time.Duration{}
+	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+		want = append(want, time.Duration(seconds)*time.Second)
 	}
 	if diff := cmp.Diff(want, pauses); diff != "" {
 		t.Error(diff)

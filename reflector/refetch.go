@@ -105,7 +105,7 @@ func (r *Reflector) fetched(was confined, o *wire.Object, err error) error {
 	}
 	if err != nil {
 		r.refuse(Refusal{Key: was.Key, ResourceVersion: was.ResourceVersion, Err: err})
-		return &refusedAgain{err}
+		return &refusedAgainError{err}
 	}
 	r.release(was.Key)
 	return nil
@@ -124,10 +124,10 @@ func (r *Reflector) vanished(was confined) {
 
 var errStranger = errors.New("the answer is another object")
 
-// refusedAgain is an answer that was no better than what it was to put right.
-type refusedAgain struct{ error }
+// refusedAgainError is an answer that was no better than what it was to put right.
+type refusedAgainError struct{ error }
 
-func (e *refusedAgain) Unwrap() error { return e.error }
+func (e *refusedAgainError) Unwrap() error { return e.error }
 
 // notFetched notes what became of the question. A server that does not answer
 // it at all (it has forgotten the resourceVersion, or does not know what is
@@ -141,7 +141,7 @@ func (r *Reflector) notFetched(was confined, err error) {
 }
 
 func isNoAnswer(err error) bool {
-	if _, again := errors.AsType[*refusedAgain](err); again {
+	if _, again := errors.AsType[*refusedAgainError](err); again {
 		return false
 	}
 	switch classify(err) {

@@ -59,7 +59,7 @@ func (r *Reflector) learn(ctx context.Context, sharded bool) {
 // them.
 func listMeta(answer io.Reader) (metav1.ListMeta, error) {
 	var list struct {
-		Metadata *metav1.ListMeta
+		Metadata *metav1.ListMeta `json:"metadata"`
 	}
 	if err := json.NewDecoder(answer).Decode(&list); err != nil {
 		return metav1.ListMeta{}, fmt.Errorf("read list: %w", err)

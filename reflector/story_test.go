@@ -849,33 +849,3 @@ func TestRunWaitsForAResync(t *testing.T) {
 		}
 	})
 }
-
-// end checks each time that Run returns in no time at all.
-func TestStopsAtOnceInEveryState(t *testing.T) {
-	gone := answer{fail(404, status(404, "NotFound", "", ""))}
-	for name, c := range map[string]struct {
-		script []answer
-		state  State
-		pages  bool
-	}{
-		"before an answer":     {script: []answer{{mute}}, state: WatchListing},
-		"in initial events":    {script: []answer{{event("ADDED", pod("a", "5")), open}}, state: WatchListing},
-		"before a list":        {script: []answer{{mute}}, state: Listing, pages: true},
-		"in the middle of one": {script: []answer{{send(`{"kind":"PodList","items":[` + pod("a", "3")), open}}, state: Listing, pages: true},
-		"watching, handed on":  {script: []answer{synced("9", open)}, state: Watching},
-		"watching":             {script: []answer{{list("9", "")}, {open}}, state: Watching, pages: true},
-		"watch not accepted":   {script: []answer{{list("9", "")}, {mute}}, state: Watching, pages: true},
-		"backing off":          {script: []answer{{reset}, {reset}, {reset}, {reset}}, state: BackingOff},
-		"told to stay away":    {script: []answer{{fail(429, status(429, "TooManyRequests", "", `{"retryAfterSeconds":200}`))}}, state: BackingOff},
-		"suspended":            {script: []answer{gone, gone, gone, gone}, state: Suspended},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tell(t, Config{PagedListOnly: c.pages, ResyncPeriod: time.Hour}, c.script, func(s *story) {
-				s.pass(5 * time.Second)
-				if got := s.r.State(); got != c.state {
-					s.t.Errorf("state is %v, want %v", got, c.state)
-				}
-			})
-		})
-	}
-}
