@@ -21,10 +21,10 @@ func TestTenantsThatHaveGoneAreForgotten(t *testing.T) {
 		}
 		q.Done(k)
 	}
-	if n := len(q.ready.news.tenants); n > keepSpare {
+	if n := len(q.ready.tenants); n > keepSpare {
 		t.Errorf("%d tenants are kept, want at most %d", n, keepSpare)
 	}
-	if n := len(q.keys); n > keepSpare {
+	if n := q.keys.n; n > keepSpare {
 		t.Errorf("%d idle keys are kept, want at most %d", n, keepSpare)
 	}
 }

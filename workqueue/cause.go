@@ -11,7 +11,8 @@ import (
 // objects, so whatever should survive until the reconcile has to be said here.
 //
 // The strings are kept as they are given, so they must not be cut out of a
-// buffer that is larger than they are. The zero Cause is not kept.
+// buffer that is larger than they are. A Cause without Source and Event is not
+// kept.
 type Cause struct {
 	// Source is who asked: a resource ("pods") or a stage ("reconcile").
 	Source string
@@ -52,44 +53,4 @@ func (c Cause) String() string {
 		words = append(words, "×"+strconv.Itoa(c.Count))
 	}
 	return strings.Join(words, " ")
-}
-
-// same tells whether b is news of the same kind as c, so that one line with a
-// count can stand for both.
-func (c *Cause) same(b *Cause) bool {
-	return c.Event == b.Event && c.Source == b.Source && c.Name == b.Name
-}
-
-// note adds c to a set of at most limit causes. A cause of a kind that is in
-// the set already only counts there; one that finds the set full is counted
-// under Others, which is the set's last place. So the set is bounded whatever
-// happens to a key that nobody gets to.
-func note(set []Cause, c Cause, limit int, now time.Time) []Cause {
-	if c.Event == "" && c.Source == "" {
-		return set
-	}
-	c.Count, c.First, c.Last = max(c.Count, 1), now, now
-	for i := range set {
-		if set[i].same(&c) {
-			set[i].absorb(c)
-			return set
-		}
-	}
-	if len(set) < limit-1 {
-		return append(set, c)
-	}
-	if len(set) < limit {
-		return append(set, Cause{Event: Others, Count: c.Count, First: now, Last: now})
-	}
-	last := &set[len(set)-1]
-	last.Count, last.Last = last.Count+c.Count, now
-	return set
-}
-
-func (c *Cause) absorb(later Cause) {
-	c.Count += later.Count
-	c.Last = later.Last
-	if later.NewRV != "" {
-		c.NewRV = later.NewRV
-	}
 }

@@ -2,6 +2,7 @@ package workqueue
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -38,8 +39,14 @@ func (d *delayed[K]) Pop() any {
 	return e
 }
 
-func (d *delayed[K]) add(e *entry[K])    { heap.Push(d, e) }
-func (d *delayed[K]) remove(e *entry[K]) { heap.Remove(d, int(e.at)) }
+func (d *delayed[K]) add(e *entry[K]) { heap.Push(d, e) }
+
+func (d *delayed[K]) remove(e *entry[K]) {
+	heap.Remove(d, int(e.at))
+	if cap(*d) > shrinkFrom && len(*d) < cap(*d)/8 {
+		*d = slices.Clone(*d)
+	}
+}
 
 // alarm is the queue's one timer. A timer is not a goroutine: until it rings it
 // is 100 bytes in the runtime's heap, and a queue without delayed keys has none

@@ -1,9 +1,15 @@
 package workqueue
 
-// lanes is all keys that are Ready: the news, and behind them the keys of an
-// initial list or a resync, which nothing has happened to.
+// The two lanes.
+const (
+	news = iota
+	low  // the keys of an initial list or a resync, which nothing has happened to
+)
+
+// lanes is all keys that are Ready.
 type lanes[K comparable] struct {
-	news, low lane[K]
+	lane    [2]lane[K]
+	tenants map[string]*tenant[K] // of every key that the queue knows
 
 	// passed is how many news have gone out past a waiting low key since the
 	// last low one did. The bound is in keys and not in seconds: after a
@@ -12,97 +18,126 @@ type lanes[K comparable] struct {
 	passed int
 }
 
-func (l *lanes[K]) of(e *entry[K]) *lane[K] {
-	if e.low {
-		return &l.low
-	}
-	return &l.news
-}
-
-func (l *lanes[K]) len() int { return l.news.n + l.low.n }
-
-// pop takes the next key: news first, but one key of every lowEvery is a low
-// one while both lanes have some.
-func (l *lanes[K]) pop(lowEvery int) *entry[K] {
-	if l.low.n > 0 && (l.news.n == 0 || l.passed >= lowEvery-1) {
-		l.passed = 0
-		return l.low.pop()
-	}
-	if l.low.n > 0 {
-		l.passed++
-	}
-	return l.news.pop()
-}
-
 // lane gives each tenant (a namespace, usually) one key in turn, and each
 // tenant's keys in the order in which they became ready. So one namespace's
 // flood of 10,000 keys costs another's single key one turn of each tenant that
 // has something ready, and not 10,000.
 type lane[K comparable] struct {
-	tenants     map[string]*tenant[K] // all in the ring, and some that may come again
-	first, last *tenant[K]            // the ring: who is served next, who is served last
-	n           int                   // keys in the lane
+	first, last *tenant[K] // the ring: who is served next, who is served last
+	n           int        // keys in the lane
 }
 
-// tenant is in the ring while it has keys. One that lost its only key to the
-// other lane stays there, empty, until its turn.
+// tenant lives as long as the queue knows a key of its.
 type tenant[K comparable] struct {
-	name   string
+	name string
+	keys int // that the queue knows, in any state
+	line [2]line[K]
+}
+
+// line is a tenant's keys in one lane. The tenant is in the lane's ring while it
+// has some. One that lost its only key to the other lane stays there, without
+// any, until its turn.
+type line[K comparable] struct {
 	keys   list[K]
 	inRing bool
-	next   *tenant[K]
+	next   *tenant[K] // in the ring
 }
 
-func (l *lane[K]) push(name string, e *entry[K]) {
-	t := l.tenants[name]
-	if t == nil {
-		t = l.admit(name)
+func laneOf[K comparable](e *entry[K]) int {
+	if e.wish.low {
+		return low
 	}
-	if !t.inRing {
-		l.queue(t)
+	return news
+}
+
+func (l *lanes[K]) len() int { return l.lane[news].n + l.lane[low].n }
+
+func (l *lanes[K]) push(e *entry[K]) {
+	which := laneOf(e)
+	lane, line := &l.lane[which], &e.tenant.line[which]
+	if !line.inRing {
+		lane.queue(e.tenant, which)
 	}
-	t.keys.push(e)
-	l.n++
+	line.keys.push(e)
+	lane.n++
 }
 
-func (l *lane[K]) remove(name string, e *entry[K]) {
-	l.tenants[name].keys.remove(e)
-	l.n--
+func (l *lanes[K]) remove(e *entry[K]) {
+	which := laneOf(e)
+	lane := &l.lane[which]
+	e.tenant.line[which].keys.remove(e)
+	if lane.n--; lane.n == 0 {
+		lane.clear(which)
+	}
 }
 
-func (l *lane[K]) pop() *entry[K] {
+// pop takes the next key: news first, but one key of every lowEvery is a low
+// one while both lanes have some.
+func (l *lanes[K]) pop(lowEvery int) *entry[K] {
+	if l.lane[low].n == 0 {
+		return l.lane[news].pop(news)
+	}
+	if l.lane[news].n == 0 || l.passed >= lowEvery-1 {
+		l.passed = 0
+		return l.lane[low].pop(low)
+	}
+	l.passed++
+	return l.lane[news].pop(news)
+}
+
+func (l *lane[K]) pop(which int) *entry[K] {
 	for l.first != nil {
 		t := l.first
-		l.first, t.next, t.inRing = t.next, nil, false
-		e := t.keys.pop()
-		if t.keys.n > 0 {
-			l.queue(t)
-		} else if len(l.tenants) > keepSpare {
-			delete(l.tenants, t.name)
+		line := &t.line[which]
+		l.first, line.next, line.inRing = line.next, nil, false
+		e := line.keys.pop()
+		if line.keys.n > 0 {
+			l.queue(t, which)
 		}
-		if e != nil {
-			l.n--
-			return e
+		if e == nil {
+			continue
 		}
+		if l.n--; l.n == 0 {
+			l.clear(which)
+		}
+		return e
 	}
 	return nil
 }
 
 // queue puts t at the end of the ring.
-func (l *lane[K]) queue(t *tenant[K]) {
+func (l *lane[K]) queue(t *tenant[K], which int) {
 	if l.first == nil {
 		l.first = t
 	} else {
-		l.last.next = t
+		l.last.line[which].next = t
 	}
-	l.last, t.inRing = t, true
+	l.last, t.line[which].inRing = t, true
 }
 
-func (l *lane[K]) admit(name string) *tenant[K] {
-	if l.tenants == nil {
-		l.tenants = map[string]*tenant[K]{}
+// clear takes from the ring who stayed there without keys.
+func (l *lane[K]) clear(which int) {
+	for t := l.first; t != nil; {
+		line := &t.line[which]
+		t, line.next, line.inRing = line.next, nil, false
 	}
-	t := &tenant[K]{name: name}
-	l.tenants[name] = t
+	l.first = nil
+}
+
+// admit finds the tenant of one more key.
+func (l *lanes[K]) admit(name string) *tenant[K] {
+	t := l.tenants[name]
+	if t == nil {
+		t = &tenant[K]{name: name}
+		l.tenants[name] = t
+	}
+	t.keys++
 	return t
+}
+
+// dismiss is for a key that the queue forgets.
+func (l *lanes[K]) dismiss(t *tenant[K]) {
+	if t.keys--; t.keys == 0 {
+		delete(l.tenants, t.name)
+	}
 }

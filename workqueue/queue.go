@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 )
@@ -16,16 +14,15 @@ import (
 var ErrShutDown = errors.New("workqueue is shut down")
 
 const (
-	// keepSpare is how many idle keys (and tenants without keys) stay in their
-	// maps because they may come again soon, so that a busy key costs no
+	// keepSpare is how many idle keys stay because they may come again soon, and
+	// how many reasons and holds to be used again, so that a busy key costs no
 	// allocation: enough for the keys in flight of a busy controller, little
-	// enough (250 KB with one cause each) to forget about.
+	// enough (a quarter of a megabyte) to forget about.
 	keepSpare = 512
 	// ringBatch is how many due keys are made ready under one hold of the
 	// lock, so that 100,000 keys due at once do not stop the workers.
 	ringBatch = 512
-	// shrinkFrom is the size from which the map is made anew when nearly all
-	// keys have become idle: Go's maps keep their largest size for ever.
+	// shrinkFrom is the size from which the heap gives memory back.
 	shrinkFrom = 4096
 )
 
@@ -36,8 +33,9 @@ type Config[K comparable] struct {
 	// Limiter of AddRateLimited. Default: DefaultLimiter().
 	Limiter Limiter
 	// Namespace says who a key belongs to; those who have keys ready take
-	// turns. It is called with the lock held and must always say the same
-	// about a key. Default: nil, all keys belong to one.
+	// turns. It is called with the lock held, when the queue first hears of a
+	// key, and must always say the same about it. Default: nil, all keys belong
+	// to one.
 	Namespace func(K) string
 	// LowEvery is the aging bound of the low lane: of every LowEvery keys that
 	// are handed out while both lanes have some, one is low. Default: 8, which
@@ -82,15 +80,19 @@ type Queue[K comparable] struct {
 	epoch time.Time // of the queue's own nanoseconds, which follow the monotonic clock
 
 	mu   sync.Mutex
-	keys map[K]*entry[K] // every key that is not idle, and those of rested and remembered
-	peak int             // of len(keys), since the map was made
+	keys table[K] // every key that is not idle, and those of rested and remembered
+	last int64    // the latest of the times at which something happened
 
 	// Where the entries hang; see entry.
 	ready      lanes[K]
 	delayed    delayed[K]
+	troubled   list[K] // those of delayed whose wish has a floor; who failed first is first
 	working    list[K]
 	rested     list[K] // the last to become idle without failures, at most keepSpare
 	remembered list[K] // idle, with failures, at most Config.MaxRemembered
+
+	reasons reasons
+	holds   []*hold // to use again, at most keepSpare
 
 	alarm   alarm
 	orders  int64
@@ -100,8 +102,10 @@ type Queue[K comparable] struct {
 	down    bool
 	drained chan struct{} // closed when down, and nothing is ready or at work
 
-	counts                               [states]int
-	adds, retries, delays, unpairedDones uint64
+	counts                                         [states]int
+	adds, retries, delays, releases, unpairedDones uint64
+
+	nextRelease int64 // Release lets nobody go before
 }
 
 // New makes a queue. It starts nothing: there is no goroutine to leak if the
@@ -110,7 +114,8 @@ func New[K comparable](cfg Config[K]) *Queue[K] {
 	return &Queue[K]{
 		cfg:     cfg.withDefaults(),
 		epoch:   time.Now(),
-		keys:    map[K]*entry[K]{},
+		keys:    newTable[K](),
+		ready:   lanes[K]{tenants: map[string]*tenant[K]{}},
 		drained: make(chan struct{}),
 	}
 }
@@ -120,44 +125,47 @@ func (q *Queue[K]) Name() string { return q.cfg.Name }
 
 // Add asks for a run of key: now if it is idle or waiting, after Done if it is
 // being processed, and not before its time if it is backing off.
-func (q *Queue[K]) Add(key K, c Cause) { q.ask(key, wish{state: Ready}, false, c) }
+func (q *Queue[K]) Add(key K, c Cause) { q.ask(key, wish{state: Ready}, &c) }
 
 // AddLow is Add for a key that nothing has happened to (the initial list, a
 // resync): news go first. A key is low only while everyone who asked for its
 // next run was.
-func (q *Queue[K]) AddLow(key K, c Cause) { q.ask(key, wish{state: Ready}, true, c) }
+func (q *Queue[K]) AddLow(key K, c Cause) {
+	q.ask(key, wish{state: Ready, low: true}, &c)
+}
 
 // AddUrgent is Add for news that make the last failure void (the spec was
 // changed, the object is being deleted, its pod has ended): it ends a backoff,
 // and a failure of the run at work does not push it back. News that the
 // reconcile itself makes must not be urgent, or a failing key spins.
 func (q *Queue[K]) AddUrgent(key K, c Cause) {
-	q.ask(key, wish{state: Ready, urgent: true}, false, c)
+	q.ask(key, wish{state: Ready, urgent: true}, &c)
 }
 
 // AddAfter asks for a run after d; at once if d is not positive. The earliest
 // wish wins: where news bring the key sooner, that run is the only one, there
 // is none at the later time, and c is not told.
 func (q *Queue[K]) AddAfter(key K, d time.Duration, c Cause) {
+	hash := q.keys.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.down {
 		return
 	}
 	q.delays++
-	now := q.now()
+	now := q.nowLocked()
 	w := wish{state: Waiting, due: after(now, d)}
 	if d <= 0 {
-		w = wish{state: Ready}
+		w = wish{state: Ready, due: now}
 	}
-	q.askLocked(key, w, false, c, now)
+	q.askLocked(q.entryLocked(key, hash), w, &c, now)
 }
 
 // AddRateLimited counts a failure of key and asks for a run after the delay
 // that the limiter gives. A worker calls it before Done. If the key runs before
 // the delay is over, c is not told.
 func (q *Queue[K]) AddRateLimited(key K, c Cause) {
-	q.AddRateLimitedWithin(key, 0, math.MaxInt64, c)
+	q.fail(key, 0, math.MaxInt64, false, &c)
 }
 
 // AddRateLimitedWithin is AddRateLimited with a delay of at least atLeast (a
@@ -166,33 +174,18 @@ func (q *Queue[K]) AddRateLimited(key K, c Cause) {
 // failed through a long outage does not owe a quarter of an hour for the first
 // failure of its own.
 func (q *Queue[K]) AddRateLimitedWithin(key K, atLeast, atMost time.Duration, c Cause) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.down {
-		return
-	}
-	q.retries++
-	e := q.entryLocked(key)
-	delay := q.cfg.Limiter(e.failures)
-	if delay < atMost || e.failures == 0 {
-		q.countLocked(e, e.failures+1)
-	}
-	delay = max(min(delay, atMost), atLeast, 0)
-	now := q.now()
-	q.askLocked(key, wish{state: BackingOff, due: after(now, delay)}, e.held && e.ranLow, c, now)
-	if t := q.cfg.Trace.OnRetry; t != nil {
-		t(key, e.failures, delay)
-	}
+	q.fail(key, atLeast, atMost, false, &c)
 }
 
 // Forget ends the count of failures, because the key has succeeded or will not
 // be tried again. It does not shorten a backoff that has begun.
 func (q *Queue[K]) Forget(key K) {
+	hash := q.keys.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if e := q.keys[key]; e != nil {
+	if e := q.keys.find(key, hash); e != nil {
 		q.countLocked(e, 0)
-		q.releaseLocked()
+		q.trimLocked()
 	}
 }
 
@@ -200,9 +193,10 @@ func (q *Queue[K]) Forget(key K) {
 // name: its failures, and any delay or backoff with its causes, belonged to the
 // one before. A key that is ready or dirty stays so. Follow it by an Add.
 func (q *Queue[K]) Reset(key K) {
+	hash := q.keys.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.keys[key]
+	e := q.keys.find(key, hash)
 	if e == nil {
 		return
 	}
@@ -210,7 +204,7 @@ func (q *Queue[K]) Reset(key K) {
 	if e.wish.state != Ready {
 		q.dropLocked(e)
 	}
-	q.releaseLocked()
+	q.trimLocked()
 }
 
 // Get waits for a key that is ready, and takes it: until Done, no other Get
@@ -229,7 +223,7 @@ func (q *Queue[K]) Get(ctx context.Context) (K, []Cause, error) {
 		}
 		if e := q.ready.pop(q.cfg.LowEvery); e != nil {
 			q.takeLocked(e)
-			return e.key, e.handed, nil
+			return e.key, e.hold.causes, nil
 		}
 		if q.down {
 			return none, nil, ErrShutDown
@@ -243,10 +237,11 @@ func (q *Queue[K]) Get(ctx context.Context) (K, []Cause, error) {
 // but the queue knows only the key: a second Done after another worker has
 // taken the key ends that worker's hold. Call it once, deferred.
 func (q *Queue[K]) Done(key K) {
+	hash := q.keys.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.keys[key]
-	if e == nil || !e.held {
+	e := q.keys.find(key, hash)
+	if e == nil || e.hold == nil {
 		q.unpairedDones++
 		if t := q.cfg.Trace.OnUnpairedDone; t != nil {
 			t(key)
@@ -265,10 +260,11 @@ func (q *Queue[K]) Len() int {
 
 // NumRequeues is how often key has failed since the last Forget or Reset.
 func (q *Queue[K]) NumRequeues(key K) int {
+	hash := q.keys.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if e := q.keys[key]; e != nil {
-		return e.failures
+	if e := q.keys.find(key, hash); e != nil {
+		return int(e.failures)
 	}
 	return 0
 }
@@ -285,9 +281,8 @@ func (q *Queue[K]) ShutDown() {
 	q.down = true
 	q.alarm.off()
 	for len(q.delayed) > 0 {
-		e := q.delayed[len(q.delayed)-1]
-		q.dropLocked(e)
-		q.releaseLocked()
+		q.dropLocked(q.delayed[len(q.delayed)-1])
+		q.trimLocked()
 	}
 	for len(q.waiters) > 0 {
 		q.signalLocked()
@@ -310,296 +305,18 @@ func (q *Queue[K]) Drain(ctx context.Context) error {
 		q.cfg.Name, s.Ready+s.Dirty, s.Processing+s.Dirty, context.Cause(ctx))
 }
 
-// ask is Add in its three forms.
-func (q *Queue[K]) ask(key K, w wish, low bool, c Cause) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.down {
-		q.askLocked(key, w, low, c, q.now())
-	}
-}
-
-func (q *Queue[K]) askLocked(key K, w wish, low bool, c Cause, now int64) {
-	e := q.entryLocked(key)
-	low = low && (e.low || e.wish.state == Idle)
-	next := merge(e.held, e.wish, w)
-	q.noteLocked(e, w, next, c, now)
-	if next.state == e.wish.state && next.due == e.wish.due && low == e.low {
-		e.wish = next // it keeps its place
-		return
-	}
-	q.moveLocked(e, next, low, now)
-}
-
-// noteLocked keeps the cause c of an ask, which makes next of what the key was
-// to do. News are told whatever becomes of them. The cause of a delay or a
-// backoff stays beside them until its time has come, and goes when something
-// else wins before that.
-func (q *Queue[K]) noteLocked(e *entry[K], ask, next wish, c Cause, now int64) {
-	q.tellLocked(e, now)
-	if next != e.wish {
-		e.later = wipe(e.later)
-	}
-	switch {
-	case !ask.delayed():
-		e.causes = note(e.causes, c, q.cfg.MaxCauses, q.time(now))
-	case next != e.wish: // it is this ask that won
-		e.later = note(e.later, c, q.cfg.MaxCauses, q.time(ask.due))
-	}
-}
-
-// tellLocked makes the cause of a delay whose time has come one like the
-// others. If it is the only one, the sets change places, which costs nothing.
-func (q *Queue[K]) tellLocked(e *entry[K], now int64) {
-	switch {
-	case len(e.later) == 0 || e.wish.due > now:
-	case len(e.causes) == 0:
-		e.causes, e.later = e.later, e.causes
-	default:
-		e.causes = note(e.causes, e.later[0], q.cfg.MaxCauses, e.later[0].Last)
-		e.later = wipe(e.later)
-	}
-}
-
-// dueLocked makes a key ready because its time has come.
-func (q *Queue[K]) dueLocked(e *entry[K], now int64) {
-	q.tellLocked(e, now)
-	q.moveLocked(e, wish{state: Ready}, e.low, now)
-}
-
-// moveLocked takes a key from where it hangs to where its new wish or lane wants
-// it: the end of the line there.
-func (q *Queue[K]) moveLocked(e *entry[K], next wish, low bool, now int64) {
-	q.unhangLocked(e)
-	needed := e.wish.state == Ready
-	e.wish, e.low = next, low
-	if next.state == Ready && !needed {
-		e.since = now
-		q.adds++
-		if t := q.cfg.Trace.OnReady; t != nil {
-			t(e.key)
-		}
-	}
-	q.hangLocked(e, now)
-}
-
-// hangLocked puts e where its state wants it, and unhangLocked takes it out.
-// Between the two, and only there, its state may be changed.
-func (q *Queue[K]) hangLocked(e *entry[K], now int64) {
-	q.counts[e.state()]++
-	switch e.state() {
-	case Idle:
-		q.idle(e).push(e)
-	case Waiting, BackingOff:
-		q.orders++
-		e.order = q.orders
-		q.delayed.add(e)
-		q.alarm.wake(now, q.delayed[0].wish.due, q.ring)
-	case Ready:
-		q.ready.of(e).push(q.cfg.Namespace(e.key), e)
-		q.signalLocked()
-	default:
-		q.working.push(e)
-	}
-}
-
-func (q *Queue[K]) unhangLocked(e *entry[K]) {
-	q.counts[e.state()]--
-	switch e.state() {
-	case Idle:
-		q.idle(e).remove(e)
-	case Waiting, BackingOff:
-		q.delayed.remove(e)
-	case Ready:
-		q.ready.of(e).remove(q.cfg.Namespace(e.key), e)
-	default:
-		q.working.remove(e)
-	}
-}
-
-// takeLocked hands e, which has just been popped from its lane, to a worker.
-func (q *Queue[K]) takeLocked(e *entry[K]) {
-	now := q.now()
-	q.counts[Ready]--
-	waited := now - e.since
-	e.held, e.wish, e.started = true, wish{}, now
-	e.ranLow, e.low = e.low, false
-	e.handed, e.causes = e.causes, e.handed
-	q.hangLocked(e, now)
-	if t := q.cfg.Trace.OnGet; t != nil {
-		t(e.key, time.Duration(waited))
-	}
-}
-
-func (q *Queue[K]) giveBackLocked(e *entry[K]) {
-	now := q.now()
-	switch {
-	case e.wish.delayed() && q.down:
-		q.dropLocked(e)
-	case e.wish.delayed() && e.wish.due <= now:
-		q.dueLocked(e, now)
-	}
-	q.unhangLocked(e)
-	e.held, e.handed = false, wipe(e.handed)
-	q.hangLocked(e, now)
-	if t := q.cfg.Trace.OnDone; t != nil {
-		t(e.key, time.Duration(now-e.started))
-	}
-	q.releaseLocked()
-	q.settleLocked()
-}
-
-// dropLocked takes a delay or a backoff from e, with what caused it.
-func (q *Queue[K]) dropLocked(e *entry[K]) {
-	e.causes, e.later = wipe(e.causes), wipe(e.later)
-	q.moveLocked(e, wish{}, false, 0)
-}
-
-// ring is what the alarm calls.
-func (q *Queue[K]) ring() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.alarm.set = false
-	q.promoteLocked()
-}
-
-// promoteLocked makes ready what is due, and sets the alarm for what is not.
-func (q *Queue[K]) promoteLocked() {
-	now := q.now()
-	for n := 0; n < ringBatch && len(q.delayed) > 0 && q.delayed[0].wish.due <= now; n++ {
-		q.dueLocked(q.delayed[0], now)
-	}
-	if len(q.delayed) > 0 {
-		q.alarm.wake(now, q.delayed[0].wish.due, q.ring)
-	}
-}
-
-// entryLocked finds the entry of key, or makes one that is idle.
-func (q *Queue[K]) entryLocked(key K) *entry[K] {
-	if e := q.keys[key]; e != nil {
-		return e
-	}
-	var e *entry[K]
-	if q.rested.n > keepSpare/2 { // the older half is there to be used again
-		e = q.rested.head
-		q.evictLocked(e)
-		*e = entry[K]{causes: e.causes, later: e.later, handed: e.handed}
-	} else {
-		e = &entry[K]{}
-	}
-	e.key = key
-	q.keys[key] = e
-	q.peak = max(q.peak, len(q.keys))
-	q.hangLocked(e, 0)
-	return e
-}
-
-// idle is the list for an idle key.
-func (q *Queue[K]) idle(e *entry[K]) *list[K] {
-	if e.failures > 0 {
-		return &q.remembered
-	}
-	return &q.rested
-}
-
-// countLocked sets the count of failures, which decides where an idle key hangs.
-func (q *Queue[K]) countLocked(e *entry[K], failures int) {
-	if e.state() != Idle {
-		e.failures = failures
-		return
-	}
-	q.unhangLocked(e)
-	e.failures = failures
-	q.hangLocked(e, 0)
-}
-
-// releaseLocked lets go of the idle keys that are too many: those that have
-// been idle longest.
-func (q *Queue[K]) releaseLocked() {
-	for q.rested.n > keepSpare {
-		q.evictLocked(q.rested.head)
-	}
-	for q.remembered.n > q.cfg.MaxRemembered {
-		q.evictLocked(q.remembered.head)
-	}
-	if q.peak > shrinkFrom && len(q.keys) <= keepSpare {
-		keys := make(map[K]*entry[K], keepSpare)
-		maps.Copy(keys, q.keys)
-		q.keys, q.peak, q.delayed = keys, 0, slices.Clone(q.delayed)
-	}
-}
-
-func (q *Queue[K]) evictLocked(e *entry[K]) {
-	q.unhangLocked(e)
-	delete(q.keys, e.key)
-}
-
-// settleLocked tells Drain when there is nothing left.
-func (q *Queue[K]) settleLocked() {
-	if !q.down || q.ready.len() > 0 || q.working.n > 0 {
-		return
-	}
-	select {
-	case <-q.drained:
-	default:
-		close(q.drained)
-	}
-}
-
-// waitLocked waits, without the lock, until another goroutine has something to
-// say or ctx ends. Waiters are a stack: the last worker to fall idle is the
-// first to work again, and the others may be swapped out.
-func (q *Queue[K]) waitLocked(ctx context.Context) {
-	w := q.waiterLocked()
-	q.waiters = append(q.waiters, w)
-	q.mu.Unlock()
-	select {
-	case <-w:
-		q.mu.Lock()
-	case <-ctx.Done():
-		q.mu.Lock()
-		q.desertLocked(w)
-	}
-	q.idlers = append(q.idlers, w)
-}
-
-func (q *Queue[K]) waiterLocked() chan struct{} {
-	last := len(q.idlers) - 1
-	if last < 0 {
-		return make(chan struct{}, 1)
-	}
-	w := q.idlers[last]
-	q.idlers = q.idlers[:last]
-	return w
-}
-
-// desertLocked takes w out of the waiters, or the signal out of w if it has one.
-func (q *Queue[K]) desertLocked(w chan struct{}) {
-	if i := slices.Index(q.waiters, w); i >= 0 {
-		q.waiters = slices.Delete(q.waiters, i, i+1)
-		return
-	}
-	<-w
-}
-
-// passOnLocked is for a Get that returns without a key: it may have been woken
-// for one that now lies there while others sleep.
-func (q *Queue[K]) passOnLocked() {
-	if q.ready.len() > 0 {
-		q.signalLocked()
-	}
-}
-
-// signalLocked wakes one waiter, if there is one.
-func (q *Queue[K]) signalLocked() {
-	if last := len(q.waiters) - 1; last >= 0 {
-		q.waiters[last] <- struct{}{}
-		q.waiters = q.waiters[:last]
-	}
-}
-
-// now is in nanoseconds since the queue was made.
+// now is in nanoseconds since the queue was made. It needs no lock: who will
+// take it reads the clock before, so as to hold it for less time.
 func (q *Queue[K]) now() int64 { return int64(time.Since(q.epoch)) }
+
+// afterLocked is now, or the time of what has happened since if that is later:
+// between the clock and the lock others may have gone past.
+func (q *Queue[K]) laterLocked(now int64) int64 {
+	q.last = max(q.last, now)
+	return q.last
+}
+
+func (q *Queue[K]) nowLocked() int64 { return q.laterLocked(q.now()) }
 
 func (q *Queue[K]) time(at int64) time.Time { return q.epoch.Add(time.Duration(at)) }
 
@@ -609,10 +326,4 @@ func after(now int64, d time.Duration) int64 {
 		return math.MaxInt64
 	}
 	return now + int64(d)
-}
-
-// wipe empties a set of causes and keeps its room; the strings are let go.
-func wipe(set []Cause) []Cause {
-	clear(set)
-	return set[:0]
 }

@@ -29,16 +29,36 @@ func (s State) String() string {
 // wish is what a key is to do next: one of Idle, Waiting, BackingOff and Ready.
 // Of a key that a worker holds, it is what happens at Done.
 type wish struct {
-	due    int64 // of Waiting and BackingOff, in the queue's nanoseconds
-	state  State
-	urgent bool // of Ready: a failure does not push it back
+	// due, in the queue's nanoseconds: of Waiting and BackingOff, when that
+	// ends; of Ready, since when it is so.
+	due int64
+	// floor, of a backoff that Release may shorten, is the end of the pause that
+	// the server asked for: in seconds, so that it fits in here, rounded up, and
+	// never 0. Of everything else it is 0.
+	floor    uint32
+	state    State
+	urgent   bool // of Ready: a failure does not push it back
+	low      bool // all who ask for it are of the low lane
+	released bool // it is the end of a backoff that Release has shortened
 }
 
 func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOff }
 
+// sameTime tells whether w and v are one state, at one time.
+func (w wish) sameTime(v wish) bool { return w.state == v.state && w.due == v.due }
+
 // merge is the state machine. It says what a key does next, which was to do
 // have, when somebody asks for ask; held tells whether a worker has the key.
-// The rules, in the order of the cases:
+func merge(held bool, have, ask wish) wish {
+	next := choose(held, have, ask)
+	next.low = ask.low && (have.low || have.state == Idle)
+	if next.state == Ready && have.state == Ready {
+		next.due = have.due
+	}
+	return next
+}
+
+// choose has the rules of merge, in the order of the cases:
 //
 //   - who asks first, or urgently, gets what he asks for;
 //   - what was asked for urgently stays so until it has run;
@@ -48,7 +68,7 @@ func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOf
 //     runs in 300 ms were seen), but not a key that is ready without a worker:
 //     its run is still to come, and will tell;
 //   - then the earliest wins, and there is one run for all who asked.
-func merge(held bool, have, ask wish) wish {
+func choose(held bool, have, ask wish) wish {
 	switch {
 	case have.state == Idle || ask.urgent:
 		return ask
@@ -69,34 +89,40 @@ func merge(held bool, have, ask wish) wish {
 	}
 }
 
-// entry is a key that the queue knows.
+// entry is a key that the queue knows. It hangs in exactly one place, which
+// follows from hold, wish and failures: the list of keys at work, a lane (Ready),
+// the heap (Waiting, BackingOff) or one of the two lists of idle keys. Of those
+// in the heap, the ones that Release may shorten are in a list beside it, too.
 //
-// It hangs in exactly one place, which follows from held, wish and failures:
-// the list of keys at work, a lane (Ready), the heap (Waiting, BackingOff) or
-// one of the two lists of idle keys.
+// Its size counts: 100,000 keys may back off. It is 112 bytes with keys of 32,
+// which is one of the allocator's sizes; eight more would be sixteen.
 type entry[K comparable] struct {
-	key    K
-	wish   wish
-	held   bool // a worker has it, between Get and Done
-	low    bool // everything that asks for the next run is of the low lane
-	ranLow bool // the run at work came through the low lane
+	key  K
+	wish wish
 
 	at       int32 // its index in the heap, while it is there
-	failures int   // since the last Forget or Reset
-	since    int64 // when it was last made Ready or Dirty
-	started  int64 // when the worker at work took it
+	failures int32 // since the last Forget or Reset
 	order    int64 // breaks ties in the heap: who was asked for first runs first
 
 	prev, next *entry[K] // in the one list that it is in
 
-	causes []Cause // of the next run; at most Config.MaxCauses
-	later  []Cause // of the delay or the backoff that wish is, if its time has not come; at most one
-	handed []Cause // of the run at work; the worker's until Done
+	tenant *tenant[K]
+	hold   *hold   // not nil while a worker has it, between Get and Done
+	causes *reason // of the next run; at most Config.MaxCauses
+	later  *reason // of the delay or the backoff that wish is, if its time has not come
+}
+
+// hold is what there is to know about a key while a worker has it.
+type hold struct {
+	started  int64
+	low      bool // it came through the low lane
+	released bool // it came because of a Release
+	causes   []Cause
 }
 
 func (e *entry[K]) state() State {
 	switch {
-	case !e.held:
+	case e.hold == nil:
 		return e.wish.state
 	case e.wish.state == Ready:
 		return Dirty

@@ -31,12 +31,16 @@ type Stats struct {
 	// Keys in each state. Ready contains ReadyLow. workqueue_depth is
 	// Ready + Dirty: client-go counts a key that was added while processing.
 	Ready, ReadyLow, Waiting, BackingOff, Processing, Dirty int
+	// Troubled is how many of those BackingOff a Release would let run sooner.
+	Troubled int
 	// Remembered is how many idle keys have failures that nobody has forgotten.
 	Remembered int
 
 	Adds    uint64 // times that a key came to need a run: Trace.OnReady
-	Retries uint64 // calls of AddRateLimited and AddRateLimitedWithin
+	Retries uint64 // calls of AddRateLimited, AddRateLimitedWithin and AddTroubled
 	Delays  uint64 // calls of AddAfter
+	// Releases is how many backoffs were ended early by Release.
+	Releases uint64
 	// UnpairedDones is how often Done was called for a key that no worker had.
 	UnpairedDones uint64
 
