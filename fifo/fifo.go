@@ -71,9 +71,13 @@ type FIFO struct {
 	// was last known: the consumer may not have taken it in yet.
 	working *entry
 
-	// seen is the set of keys that the list on its way has shown; nil while
-	// there is none.
-	seen map[types.NamespacedName]struct{}
+	// unseen is what existed when the list on its way began, and what that list
+	// has not shown so far; nil while there is none. What has come into being
+	// since then cannot be missing from it. So a first list holds nothing here,
+	// and a relist only gets smaller, and holds none of the strings that it
+	// brings.
+	unseen map[types.NamespacedName]struct{}
+	shown  int // how many objects the list on its way, or the last one, has shown
 
 	// received is the last resourceVersion that the stream has reached: of an
 	// event, a bookmark, a committed list.

@@ -134,11 +134,11 @@ func (f *FIFO) Bookmark(resourceVersion string) {
 // reachByLocked notes how far an event has brought the stream. The items of a
 // list are in no order of time: until it is committed they bring it nowhere.
 func (f *FIFO) reachByLocked(resourceVersion string) {
-	if f.seen == nil {
+	if f.unseen == nil {
 		f.reachLocked(resourceVersion)
 	}
 }
 
 func (f *FIFO) newsLocked(o *wire.Object) news {
-	return news{object: o, initial: f.initial && f.seen != nil, received: time.Now()}
+	return news{object: o, initial: f.initial && f.unseen != nil, received: time.Now()}
 }

@@ -2,17 +2,29 @@ package fifo
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Begin starts a list: from here on, what it shows is noted.
+// Begin starts a list: what exists now it has to show, or it is gone.
 func (f *FIFO) Begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen = map[types.NamespacedName]struct{}{}
+	f.unseen = make(map[types.NamespacedName]struct{}, f.shown)
+	f.shown = 0
+	for key := range f.known.Keys() {
+		f.unseen[key] = struct{}{}
+	}
+	for key := range f.items {
+		f.unseen[key] = struct{}{}
+	}
+	if f.working != nil {
+		f.unseen[f.working.Key] = struct{}{}
+	}
 }
 
 // Keep takes one object of a list that could not be read, by its key. It is
@@ -26,8 +38,9 @@ func (f *FIFO) Keep(key types.NamespacedName) {
 
 // showLocked notes that the list on its way, if there is one, has this key.
 func (f *FIFO) showLocked(key types.NamespacedName) {
-	if f.seen != nil {
-		f.seen[key] = struct{}{}
+	if f.unseen != nil {
+		delete(f.unseen, key)
+		f.shown++
 	}
 }
 
@@ -36,7 +49,7 @@ func (f *FIFO) showLocked(key types.NamespacedName) {
 func (f *FIFO) Abort() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen = nil
+	f.unseen = nil
 }
 
 // Commit ends a list that was complete as of resourceVersion: what it has not
@@ -47,10 +60,10 @@ func (f *FIFO) Commit(resourceVersion string) {
 	if f.closed {
 		return
 	}
-	for _, key := range f.vanishedLocked() {
+	for _, key := range sorted(maps.Keys(f.unseen)) {
 		f.removeLocked(key, nil)
 	}
-	f.seen = nil
+	f.unseen = nil
 	f.reachLocked(resourceVersion)
 	if f.initial {
 		f.endInitialLocked()
@@ -66,33 +79,11 @@ func (f *FIFO) endInitialLocked() {
 	f.initial, f.lastSeen = false, f.sequence
 }
 
-// vanishedLocked is every key that exists on the way or at the consumer, and
-// that the list has not shown.
-func (f *FIFO) vanishedLocked() []types.NamespacedName {
-	var keys []types.NamespacedName
-	consider := func(key types.NamespacedName) {
-		if _, shown := f.seen[key]; !shown {
-			keys = append(keys, key)
-		}
-	}
-	for key := range f.known.Keys() {
-		consider(key)
-	}
-	for key := range f.items {
-		consider(key)
-	}
-	if f.working != nil {
-		consider(f.working.Key)
-	}
-	return sorted(keys)
-}
-
-// sorted orders keys by namespace and name, each of them once.
-func sorted(keys []types.NamespacedName) []types.NamespacedName {
-	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+// sorted orders keys by namespace and name.
+func sorted(keys iter.Seq[types.NamespacedName]) []types.NamespacedName {
+	return slices.SortedFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return slices.Compact(keys)
 }
 
 // Resync queues a Sync for every object that the consumer has and that has no
@@ -105,7 +96,7 @@ func (f *FIFO) Resync() {
 	if f.closed {
 		return
 	}
-	for _, key := range sorted(slices.Collect(f.known.Keys())) {
+	for _, key := range sorted(f.known.Keys()) {
 		f.remindLocked(key)
 	}
 }

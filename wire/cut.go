@@ -27,63 +27,73 @@ func (o *Object) Cut(paths ...Path) (*Object, error) {
 			return nil, fmt.Errorf("cut %s: a path without names", o.key)
 		}
 	}
+	if len(paths) > mostPaths {
+		o, err := o.Cut(paths[:mostPaths]...)
+		if err != nil {
+			return nil, err
+		}
+		return o.Cut(paths[mostPaths:]...)
+	}
 	if o.format == Protobuf {
 		return o.cutProtobuf(paths)
 	}
-	inside := o.withinMetadata(paths)
-	if inside == nil && len(o.head()) > 0 {
+	inside := o.metaTo > 0 && withinMetadata(paths)
+	if !inside && len(o.head()) > 0 {
 		o = o.Own() // a path may lead to what is in the head
 	}
-	c := cutter{lexer: lexer{data: o.raw}}
-	c.gone = c.few[:0]
-	if o.loan != nil {
-		c.managed = o.loan.managed
+	c := o.cutter()
+	c.paths = paths
+	steps := 0
+	if inside {
+		c.pos, steps = int(o.metaFrom)-len(o.head()), 1
 	}
-	if inside != nil {
-		c.pos, paths = int(o.metaFrom)-len(o.head()), inside
-	}
-	if c.value(paths); c.err != nil {
+	if c.value(firstPaths(len(paths)), steps); c.err != nil {
 		return nil, fmt.Errorf("cut %s: %w", o.key, c.err)
 	}
 	return o.without(c.gone), nil
 }
 
-// withinMetadata is what is left of the paths if all of them lead into
-// metadata, and it is known where that is; so the common cuts look at a part of
-// the object only.
-func (o *Object) withinMetadata(paths []Path) []Path {
-	if o.metaTo == 0 {
-		return nil
-	}
-	inside := make([]Path, 0, len(paths))
+// withinMetadata reports whether all paths lead into metadata: the common cuts
+// need look at that part of the object only.
+func withinMetadata(paths []Path) bool {
 	for _, p := range paths {
 		if len(p) < 2 || p[0] != "metadata" {
-			return nil
+			return false
 		}
-		inside = append(inside, p[1:])
 	}
-	return inside
+	return true
 }
 
 // cutter walks over an object and notes what has to go.
 type cutter struct {
 	lexer
+	paths   pathList
 	gone    []gap // ascending, without overlap
-	few     [4]gap
-	managed gap // see loan
+	managed gap   // see loan
+}
+
+// cutter is one for the bytes of this object; of a lent one that of its loan,
+// which has cut others before.
+func (o *Object) cutter() *cutter {
+	if o.loan == nil {
+		return &cutter{lexer: lexer{data: o.raw}}
+	}
+	c := &o.loan.cutter
+	*c = cutter{lexer: lexer{data: o.raw}, gone: spare(c.gone), managed: o.loan.managed}
+	return c
 }
 
 // gap is a part of the bytes that goes away.
 type gap struct{ from, to int }
 
-// value passes over one value that some paths lead into.
-func (c *cutter) value(paths []Path) {
+// value passes over one value that the live paths lead into.
+func (c *cutter) value(live paths, steps int) {
 	switch c.peek() {
 	case '{':
-		c.members(paths)
+		c.members(live, steps)
 	case '[':
 		for more := c.enter('['); more; more = c.next('[') {
-			c.value(paths)
+			c.value(live, steps)
 		}
 	default:
 		c.skip()
@@ -92,13 +102,13 @@ func (c *cutter) value(paths []Path) {
 
 // members passes over an object. A member that goes takes a comma with it: the
 // one before it if a member before it stays, else the one behind it.
-func (c *cutter) members(paths []Path) {
+func (c *cutter) members(live paths, steps int) {
 	stays := false
 	comma := 0 // the one before this member
 	for more := c.enter('{'); more; {
 		c.peek()
 		from := c.pos
-		goes := c.member(paths)
+		goes := c.member(live, steps)
 		to, behind := c.pos, 0
 		if more = c.next('{'); more {
 			behind = c.pos - 1
@@ -119,11 +129,11 @@ func (c *cutter) members(paths []Path) {
 }
 
 // member passes over one member and reports whether it has to go.
-func (c *cutter) member(paths []Path) bool {
-	rest, goes := below(paths, c.bytes(c.key()))
+func (c *cutter) member(live paths, steps int) bool {
+	rest, goes := c.paths.below(live, steps, c.bytes(c.key()))
 	switch {
-	case !goes && len(rest) > 0:
-		c.value(rest)
+	case !goes && rest != 0:
+		c.value(rest, steps+1)
 	case c.peek() != 0 && c.pos == c.managed.from:
 		c.pos = c.managed.to
 	default:

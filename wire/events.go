@@ -23,6 +23,17 @@ const (
 	Error    EventType = "ERROR"
 )
 
+// eventType is the type of that name: one of the five as a rule, which take no
+// string of their own.
+func eventType(name []byte) EventType {
+	for _, t := range [...]EventType{Added, Modified, Deleted, Bookmark, Error} {
+		if string(t) == string(name) {
+			return t
+		}
+	}
+	return EventType(name)
+}
+
 // Event is one frame of a watch stream.
 type Event struct {
 	Type EventType
@@ -129,7 +140,7 @@ func (e *EventReader) frame() (Event, error) {
 	if l.err != nil {
 		return Event{}, e.broken()
 	}
-	return e.event(EventType(l.bytes(kind)), object)
+	return e.event(eventType(l.bytes(kind)), object)
 }
 
 // broken is reached when the source ends, or fails, or is no JSON, within a

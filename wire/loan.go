@@ -32,6 +32,10 @@ type loan struct {
 	facets string // what o.facets.text will be; "" if that is not known
 	noted  []byte // where it is
 
+	// cutter and messages are what Cut works with.
+	cutter   cutter
+	messages messageCutter
+
 	text []byte // decoded strings: those that do not stand in raw as they are
 }
 

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"math/bits"
 )
 
 // verdict is what a walk in lockstep has found.
@@ -27,44 +26,23 @@ type lockstep struct {
 	except []Path
 }
 
-// paths is those Paths that lead on from where the walk is: a bit for each of
-// never, and then for each of except.
-type paths uint64
-
 // alike compares two objects, each of them one JSON object and nothing around
 // it.
 func alike(a, b []byte, except []Path) verdict {
 	w := lockstep{a: cursor{data: a}, b: cursor{data: b}, never: neverCounting(), except: except}
 	n := len(w.never) + len(except)
-	if n > 64 {
+	if n > mostPaths {
 		return unsure
 	}
-	return w.members(1<<n-1, 0, 1)
+	return w.members(firstPaths(n), 0, 1)
 }
 
-// below takes one step: what of these paths goes through the member of that
-// name, and whether one of them ends there. steps is how many names have been
-// passed on the way here.
+// below is pathList.below, of never and then of except.
 func (w *lockstep) below(live paths, steps int, name []byte) (rest paths, ends bool) {
-	for ; live != 0; live &= live - 1 {
-		i := bits.TrailingZeros64(uint64(live))
-		p := w.path(i)
-		if len(p) <= steps || p[steps] != string(name) {
-			continue
-		}
-		if len(p) == steps+1 {
-			return 0, true
-		}
-		rest |= 1 << i
-	}
-	return rest, false
-}
-
-func (w *lockstep) path(i int) Path {
-	if i < len(w.never) {
-		return w.never[i]
-	}
-	return w.except[i-len(w.never)]
+	n := len(w.never)
+	rest, never := pathList(w.never[:]).below(live&firstPaths(n), steps, name)
+	more, excepted := pathList(w.except).below(live>>n, steps, name)
+	return rest | more<<n, never || excepted
 }
 
 // values compares the two values that come next, and passes over them unless it

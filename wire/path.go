@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 )
 
@@ -84,6 +85,35 @@ func below(paths []Path, name []byte) (rest []Path, ends bool) {
 			return nil, true
 		}
 		rest = append(rest, p[1:])
+	}
+	return rest, false
+}
+
+// pathList is what a walk follows, without a list of its own for each turn.
+type pathList []Path
+
+// paths is those of a pathList that lead on from where the walk is: a bit for
+// each.
+type paths uint64
+
+const mostPaths = 64
+
+func firstPaths(n int) paths { return 1<<n - 1 }
+
+// below takes one step: which of the live paths go through the member of that
+// name, and whether one of them ends there. steps is how many names have been
+// passed on the way here.
+func (list pathList) below(live paths, steps int, name []byte) (rest paths, ends bool) {
+	for ; live != 0; live &= live - 1 {
+		i := bits.TrailingZeros64(uint64(live))
+		p := list[i]
+		if len(p) <= steps || p[steps] != string(name) {
+			continue
+		}
+		if len(p) == steps+1 {
+			return 0, true
+		}
+		rest |= 1 << i
 	}
 	return rest, false
 }

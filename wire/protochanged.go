@@ -15,10 +15,10 @@ func messagesDiffer(a, b *Object, except []Path) bool {
 	}
 	w := lockstep{never: neverCounting(), except: except}
 	n := len(w.never) + len(except)
-	if n > 64 {
+	if n > mostPaths {
 		return true
 	}
-	return w.messages(messageOf(x), messageOf(y), shapeOf(apiVersion, kind), 1<<n-1, 0)
+	return w.messages(messageOf(x), messageOf(y), shapeOf(apiVersion, kind), firstPaths(n), 0)
 }
 
 // counted is a field that counts.

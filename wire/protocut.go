@@ -20,9 +20,9 @@ func (o *Object) cutProtobuf(paths []Path) (*Object, error) {
 			return nil, fmt.Errorf("cut %s out of %s: %w", p, o.key, ErrPath)
 		}
 	}
-	c := messageCutter{data: body}
-	c.edits = c.few[:0]
-	less := c.fields(span{to: len(body)}, s, paths)
+	c := o.messageCutter()
+	c.data, c.paths = body, paths
+	less := c.fields(span{to: len(body)}, s, firstPaths(len(paths)), 0)
 	if less == 0 {
 		return o, nil
 	}
@@ -39,8 +39,18 @@ func (o *Object) cutProtobuf(paths []Path) (*Object, error) {
 // lengths say.
 type messageCutter struct {
 	data  []byte
+	paths pathList
 	edits []edit // ascending, without overlap
-	few   [6]edit
+}
+
+// messageCutter is what Object.cutter is.
+func (o *Object) messageCutter() *messageCutter {
+	if o.loan == nil {
+		return new(messageCutter)
+	}
+	c := &o.loan.messages
+	c.edits = spare(c.edits)
+	return c
 }
 
 // edit puts a length in the place of some bytes, or nothing.
@@ -51,12 +61,12 @@ type edit struct {
 
 // inner notes what becomes of the message whose length begins at from and which
 // ends at to, and tells how many bytes less it will be, its length included.
-func (c *messageCutter) inner(from, to int, s shape, paths []Path) (less int) {
+func (c *messageCutter) inner(from, to int, s shape, live paths, steps int) (less int) {
 	w := message{data: c.data, pos: from, end: to}
 	at := w.bytes()
 	mine := len(c.edits)
 	c.edits = append(c.edits, edit{gap: gap{from, at.from}})
-	less = c.fields(at, s, paths)
+	less = c.fields(at, s, live, steps)
 	if less == 0 {
 		c.edits = c.edits[:mine]
 		return 0
@@ -66,7 +76,7 @@ func (c *messageCutter) inner(from, to int, s shape, paths []Path) (less int) {
 	return less + at.from - from - sizeOfVarint(uint64(length))
 }
 
-func (c *messageCutter) fields(at span, s shape, paths []Path) (less int) {
+func (c *messageCutter) fields(at span, s shape, live paths, steps int) (less int) {
 	w := message{data: c.data, pos: at.from, end: at.to}
 	for from := w.pos; ; from = w.pos {
 		n, k, ok := w.next()
@@ -75,11 +85,11 @@ func (c *messageCutter) fields(at span, s shape, paths []Path) (less int) {
 		}
 		value := w.pos
 		f := s.field(n)
-		rest, goes := below(paths, []byte(f.name))
+		rest, goes := c.paths.below(live, steps, []byte(f.name))
 		switch {
-		case f.of == mapEntry && len(rest) > 0:
+		case f.of == mapEntry && rest != 0:
 			e := w.entry(k)
-			_, goes = below(rest, c.data[e.key.from:e.key.to])
+			_, goes = c.paths.below(rest, steps+1, c.data[e.key.from:e.key.to])
 		default:
 			w.skip(k)
 		}
@@ -87,8 +97,8 @@ func (c *messageCutter) fields(at span, s shape, paths []Path) (less int) {
 		case goes && f.name != "":
 			c.edits = append(c.edits, edit{gap{from, w.pos}, -1})
 			less += w.pos - from
-		case len(rest) > 0 && f.of.holds():
-			less += c.inner(value, w.pos, f.of, rest)
+		case rest != 0 && f.of.holds():
+			less += c.inner(value, w.pos, f.of, rest, steps+1)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (e *EventReader) watchEvent(w message) (Event, error) {
 		l.bad = w.err
 		return Event{}, l.scanError(&e.meta)
 	}
-	return e.protobufEvent(EventType(l.bytes(kind)), object)
+	return e.protobufEvent(eventType(l.bytes(kind)), object)
 }
 
 func (w *message) rawExtension(to *span) {
