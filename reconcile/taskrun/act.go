@@ -58,6 +58,8 @@ func verb(action Action) string {
 		return "patch status of TaskRun"
 	case CreatePod:
 		return "create pod"
+	case CreateClaim:
+		return "create PersistentVolumeClaim"
 	case DeletePod:
 		return "delete pod"
 	case StopPod:
@@ -78,6 +80,8 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 		return o.judged(r.patchStatus(ctx, key, o, a))
 	case CreatePod:
 		return r.createPod(ctx, key, o, a.Pod)
+	case CreateClaim:
+		return r.createClaim(ctx, o, a.Claim)
 	case DeletePod:
 		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
@@ -150,6 +154,21 @@ func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o 
 		return true, r.readPod(ctx, key, o)
 	case isAnswer(err):
 		o.Refused = err
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+// createClaim makes a claim, or finds that it has been made before: nobody else
+// makes one of a name that has the run's UID in it.
+func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *corev1.PersistentVolumeClaim) (again bool, err error) {
+	err = r.parts.Client.CreateClaim(ctx, claim)
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return false, nil
+	case isAnswer(err):
+		o.Refused = fmt.Errorf("create PersistentVolumeClaim %q: %w", claim.Name, err)
 		return true, nil
 	default:
 		return false, err

@@ -29,6 +29,8 @@ type Client interface {
 	PatchTaskRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
 	// CreatePod returns the pod as the server has made it.
 	CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
+	// CreateClaim creates a PersistentVolumeClaim.
+	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
 	// another one by now, is no error. The resource version is that of a pod which
 	// takes its time to go, else empty.
@@ -133,6 +135,11 @@ func (c *APIClient) GetPod(ctx context.Context, key types.NamespacedName) (*core
 func (c *APIClient) CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	made := &corev1.Pod{}
 	return made, c.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Into(made)
+}
+
+// CreateClaim creates a PersistentVolumeClaim.
+func (c *APIClient) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	return c.core.Post().MaxRetries(0).Namespace(claim.Namespace).Resource("persistentvolumeclaims").Body(claim).Do(ctx).Error()
 }
 
 // DeletePod deletes a pod, with the grace that the pod itself asks for.

@@ -38,7 +38,8 @@ type observation struct {
 	PodUncached bool
 	// Images are the answers to the look-ups that a plan has asked for.
 	Images map[string]imageAnswer
-	// Refused is the server's answer to the creation of the pod, in this reconcile.
+	// Refused is the server's answer to the creation of the pod, or of a claim that it
+	// needs, in this reconcile.
 	Refused error
 	// Unstorable is the server's answer to a write of the run, in this reconcile,
 	// that it will never take.
@@ -76,6 +77,9 @@ type PatchStatus struct{ Status crds.TaskRunStatus }
 // CreatePod creates the pod of the attempt.
 type CreatePod struct{ Pod *corev1.Pod }
 
+// CreateClaim creates a claim for a workspace of the run.
+type CreateClaim struct{ Claim *corev1.PersistentVolumeClaim }
+
 // DeletePod deletes a pod that still has that UID.
 type DeletePod struct {
 	Name string
@@ -95,6 +99,7 @@ type FallBack struct{ Because string }
 func (PatchMetadata) action() {}
 func (PatchStatus) action()   {}
 func (CreatePod) action()     {}
+func (CreateClaim) action()   {}
 func (DeletePod) action()     {}
 func (StopPod) action()       {}
 func (FallBack) action()      {}
@@ -111,6 +116,8 @@ func (a PatchStatus) String() string {
 func (a CreatePod) String() string {
 	return fmt.Sprintf("create pod %s with %d containers", a.Pod.Name, len(a.Pod.Spec.Containers))
 }
+
+func (a CreateClaim) String() string { return "create claim " + a.Claim.Name }
 
 func (a DeletePod) String() string { return fmt.Sprintf("delete pod %s, uid %s", a.Name, a.UID) }
 func (a StopPod) String() string   { return fmt.Sprintf("stop pod %s, uid %s", a.Name, a.UID) }
@@ -374,6 +381,9 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 	}
 	p := d.write(why, status)
 	p.Actions = append(first, p.Actions...)
+	for _, claim := range sketch.workspaces.claims(d.Run) {
+		p.Actions = append(p.Actions, CreateClaim{claim})
+	}
 	p.Actions = append(p.Actions, CreatePod{Pod: pod})
 	p.Requeue = d.untilTimeout(status)
 	return p

@@ -79,6 +79,7 @@ func (b *blueprint) sketch() (sketch, *refusal) {
 	if s.steps, err = mergeTemplate(b.spec, s.workspaces); err != nil {
 		return s, invalid("stepTemplate: %v", err)
 	}
+	stepResources(b.run, s.steps)
 	return s, nil
 }
 

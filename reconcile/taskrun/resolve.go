@@ -36,6 +36,9 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if refused := checkRun(run); refused != nil {
 		return nil, refused
 	}
+	if refused := checkSpecs(run, spec); refused != nil {
+		return nil, refused
+	}
 	if err := checkParams(spec.Params, run.Spec.Params); err != nil {
 		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
 	}

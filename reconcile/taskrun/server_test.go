@@ -41,7 +41,10 @@ type server struct {
 	faults  map[int]fault // by the number of the call, from 0
 	onFault func()        // called before the faulted call is acted on
 	refuse  error         // the answer to the creation of pods, if set
-	room    int           // bytes that a run may have, if set
+	claims  map[string]bool
+
+	refuseClaims error // the answer to the creation of claims, if set
+	room         int   // bytes that a run may have, if set
 }
 
 type call struct {
@@ -62,7 +65,7 @@ const (
 var errLost = errors.New("connection reset by peer")
 
 func newServer(run *crds.TaskRun) *server {
-	s := &server{tasks: map[string]*crds.Task{}, steps: map[string]*crds.StepAction{}, pods: map[string]*corev1.Pod{}, faults: map[int]fault{}}
+	s := &server{tasks: map[string]*crds.Task{}, steps: map[string]*crds.StepAction{}, pods: map[string]*corev1.Pod{}, claims: map[string]bool{}, faults: map[int]fault{}}
 	run.UID = "11111111-2222-3333-4444-555555555555"
 	if run.Name == "" {
 		run.Name = run.GenerateName + "abcde"
@@ -221,6 +224,20 @@ func (s *server) CreatePod(_ context.Context, pod *corev1.Pod) (*corev1.Pod, err
 		return nil, err
 	}
 	return made.DeepCopy(), nil
+}
+
+func (s *server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
+	done, err := s.enter("create claim", claim)
+	switch {
+	case !done || err != nil:
+		return err
+	case s.refuseClaims != nil:
+		return s.refuseClaims
+	case s.claims[claim.Name]:
+		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "persistentvolumeclaims"}, claim.Name)
+	}
+	s.claims[claim.Name] = true
+	return nil
 }
 
 func (s *server) setPod(pod *corev1.Pod) {

@@ -33,6 +33,7 @@ func (b blueprint) sidecars(w workspaces) []corev1.Container {
 	containers := make([]corev1.Container, len(b.spec.Sidecars))
 	for i, sidecar := range b.spec.Sidecars {
 		containers[i] = sidecarContainer(sidecar, i)
+		containers[i].Resources = sidecarResources(b.run, sidecar)
 		containers[i].VolumeMounts = withMounts(sidecar.VolumeMounts, w.mounts(b.spec, sidecar.Workspaces))
 		if sidecar.Script != "" {
 			b.runScript(&containers[i], sidecar, i)
@@ -52,7 +53,6 @@ func sidecarContainer(s crds.Sidecar, i int) corev1.Container {
 		Ports:                    s.Ports,
 		EnvFrom:                  s.EnvFrom,
 		Env:                      s.Env,
-		Resources:                s.ComputeResources,
 		VolumeDevices:            s.VolumeDevices,
 		LivenessProbe:            s.LivenessProbe,
 		ReadinessProbe:           s.ReadinessProbe,

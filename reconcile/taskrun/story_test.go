@@ -79,6 +79,8 @@ type moment struct {
 	TaskGone  bool              `json:"taskGone,omitempty"`
 	Restart   bool              `json:"restart,omitempty"` // the controller starts anew
 	Refuse    *metav1.Status    `json:"refuse,omitempty"`  // the answer to the creation of pods; code 0 lifts it
+
+	RefuseClaims *metav1.Status `json:"refuseClaims,omitempty"` // likewise, of claims
 }
 
 type world struct {
@@ -239,13 +241,20 @@ func (w *world) happen(m moment) {
 		until := metav1.NewTime(time.Now().Add(time.Duration(*m.Deleting) * time.Second))
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &until, m.Deleting
 	}
-	if m.Refuse != nil {
-		w.server.refuse = nil
-		if m.Refuse.Code != 0 {
-			w.server.refuse = statusError(int(m.Refuse.Code), m.Refuse.Reason, m.Refuse.Message)
-		}
-	}
+	w.server.refuse = answerOf(m.Refuse, w.server.refuse)
+	w.server.refuseClaims = answerOf(m.RefuseClaims, w.server.refuseClaims)
 	w.reconcile(m.At, m.Say)
+}
+
+func answerOf(status *metav1.Status, before error) error {
+	switch {
+	case status == nil:
+		return before
+	case status.Code == 0:
+		return nil
+	default:
+		return statusError(int(status.Code), status.Reason, status.Message)
+	}
 }
 
 func (w *world) reconcile(at, say string) {

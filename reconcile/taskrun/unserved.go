@@ -12,7 +12,7 @@ import (
 // field in silence would be worse: a task without its sidecar, or a step whose
 // condition nobody looked at, does something that its author never asked for.
 func unserved(run *crds.TaskRun, spec *crds.TaskSpec) *refusal {
-	features := slices.Concat(unservedOfRun(run.Spec), unservedOfWorkspaces(run.Spec.Workspaces), unservedOfTask(spec))
+	features := slices.Concat(unservedOfRun(run.Spec), unservedOfTask(spec))
 	for i, step := range spec.Steps {
 		features = append(features, unservedOfStep(step, fmt.Sprintf("steps[%s]", stepName(step, i)))...)
 	}
@@ -33,19 +33,7 @@ type feature struct {
 func unservedOfRun(spec crds.TaskRunSpec) []feature {
 	return []feature{
 		{spec.Debug != nil, "spec.debug", "leave it out"},
-		{len(spec.StepSpecs) > 0, "spec.stepSpecs", "set computeResources in the steps of the task"},
-		{len(spec.SidecarSpecs) > 0, "spec.sidecarSpecs", "leave it out"},
-		{spec.ComputeResources != nil, "spec.computeResources", "set computeResources in the steps of the task"},
 	}
-}
-
-func unservedOfWorkspaces(bindings []crds.WorkspaceBinding) []feature {
-	features := make([]feature, len(bindings))
-	for i, b := range bindings {
-		field := fmt.Sprintf("spec.workspaces[%s].volumeClaimTemplate", b.Name)
-		features[i] = feature{b.VolumeClaimTemplate != nil, field, "create the PersistentVolumeClaim, and bind it with persistentVolumeClaim"}
-	}
-	return features
 }
 
 func unservedOfTask(spec *crds.TaskSpec) []feature {

@@ -17,10 +17,6 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
 	for spec, field := range map[string]string{
 		step + "\ndebug: {breakpoints: {onFailure: enabled}}":             "spec.debug",
-		step + "\nstepSpecs: [{name: a}]":                                 "spec.stepSpecs",
-		step + "\nsidecarSpecs: [{name: a}]":                              "spec.sidecarSpecs",
-		step + "\ncomputeResources: {}":                                   "spec.computeResources",
-		step + "\nworkspaces: [{name: w, volumeClaimTemplate: {}}]":       "spec.workspaces[w].volumeClaimTemplate",
 		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}": "params[p].enum",
 		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":            "steps[a].ref.resolver: git",
 		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":                "steps[a].when.cel",
@@ -103,6 +99,9 @@ func TestInvalidIsRefused(t *testing.T) {
 		"taskSpec: {sidecars: [{name: s, image: x, script: x, command: [x]}], steps: [{name: a, image: x, script: x}]}":                                                                                           `TaskRunValidationFailed: sidecar "s" has both a script and a command, and can have one of them`,
 		"taskSpec: {sidecars: [{name: s, image: x, volumeMounts: [{name: v, mountPath: /tekton/run}]}], steps: [{name: a, image: x, script: x}]}":                                                                 `TaskRunValidationFailed: sidecar "s": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "/tekton/run")`,
 		"taskSpec: {sidecars: [{name: s, image: x, workspaces: [{name: w}]}], steps: [{name: a, image: x, script: x}]}":                                                                                           `TaskRunValidationFailed: sidecar "s": undefined workspace "w"`,
+		"stepSpecs: [{name: b}]\ntaskSpec: {steps: [{name: a, image: x, script: x}]}":                                                                                                                             `TaskRunValidationFailed: spec.stepSpecs: the task has no step "b"`,
+		"sidecarSpecs: [{name: b}]\ntaskSpec: {steps: [{name: a, image: x, script: x}]}":                                                                                                                          `TaskRunValidationFailed: spec.sidecarSpecs: the task has no sidecar "b"`,
+		"taskSpec: {steps: [{image: x, script: x}]}\nworkspaces: [{name: w, volumeClaimTemplate: {}, persistentVolumeClaim: {claimName: c}}]":                                                                     `TaskRunValidationFailed: binding "w" is invalid: it needs exactly one kind of volume and has 2 [volumeClaimTemplate persistentVolumeClaim]`,
 		"taskSpec: {}": "TaskRunValidationFailed: the task has no steps",
 		"taskSpec: {steps: [{name: a, script: x}]}":                                                                                       `TaskRunValidationFailed: step "a" has no image`,
 		"taskSpec: {steps: [{name: a, image: x, script: x, command: [y]}]}":                                                               `TaskRunValidationFailed: step "a" has both a script and a command, and can have one of them`,

@@ -16,7 +16,8 @@ import (
 type workspaces struct {
 	run      types.UID
 	declared []crds.WorkspaceDeclaration
-	bindings []crds.WorkspaceBinding
+	bindings []crds.WorkspaceBinding // those to a template name their claim, too
+	wrong    error                   // a binding that is none
 }
 
 // newWorkspaces replaces the variables of both sides. An embedded task need not
@@ -45,6 +46,12 @@ func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables) 
 	if w.bindings, err = apply(v, run.Spec.Workspaces); err != nil {
 		return w, fmt.Errorf("workspaces of the run: %w", err)
 	}
+	for _, b := range w.bindings {
+		if named := sources(b); len(named) != 1 && w.wrong == nil {
+			w.wrong = fmt.Errorf("binding %q is invalid: it needs exactly one kind of volume and has %d %v", b.Name, len(named), named)
+		}
+	}
+	w.bindings = bindTemplates(run.UID, w.bindings)
 	return w, nil
 }
 
@@ -66,10 +73,8 @@ func (w workspaces) binding(name string) (crds.WorkspaceBinding, bool) {
 
 // check compares what the run binds with what the task declares.
 func (w workspaces) check() error {
-	for _, b := range w.bindings {
-		if named := sources(b); len(named) != 1 {
-			return fmt.Errorf("binding %q is invalid: it needs exactly one kind of volume and has %d %v", b.Name, len(named), named)
-		}
+	if w.wrong != nil {
+		return w.wrong
 	}
 	for _, d := range w.declared {
 		if _, bound := w.binding(d.Name); !bound && !d.Optional {
