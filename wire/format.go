@@ -5,6 +5,12 @@ import "errors"
 // Format is how an object is spelled on the wire. It is a property of one
 // answer of the server, not of a resource: a server that was asked for protobuf
 // may answer in JSON.
+//
+// CBOR (KEP-4222), which a server may speak for custom resources too, would be a
+// third one. It needs a pass that fills meta, as object does for JSON and body
+// for protobuf; the doors where frames end, EventReader.Next and List (a CBOR
+// watch is a sequence of items without any mark between them); a Cut, a Changed
+// and a Decode; and facets. Behind them nothing knows of formats.
 type Format uint8
 
 const (

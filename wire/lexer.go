@@ -58,6 +58,7 @@ func (e *SyntaxError) Error() string {
 func (l *lexer) begin() {
 	l.data = l.data[l.pos:]
 	l.pos, l.bad = 0, nil
+	l.clear = spare(l.clear)
 }
 
 func (l *lexer) fail(what string) {
@@ -66,9 +67,16 @@ func (l *lexer) fail(what string) {
 	}
 }
 
+// refuse notes a fault that does not stop the walk.
+func (l *lexer) refuse(err error) {
+	if l.bad == nil {
+		l.bad = err
+	}
+}
+
 // mismatch passes over a value that is not of the wanted kind.
 func (l *lexer) mismatch(want string) {
-	if l.bad == nil {
+	if l.bad == nil { // or formatting it would be in vain
 		l.bad = fmt.Errorf("byte %d: want %s", l.pos, want)
 	}
 	l.skip()

@@ -1,5 +1,7 @@
 package wire
 
+import "errors"
+
 // meta is what one pass over an object notes: where things stand, not yet what
 // they are. It is used again for the next object, so a scan allocates only what
 // the Object keeps.
@@ -37,14 +39,31 @@ type ownerSpan struct {
 }
 
 func (m *meta) reset() {
-	labels := m.labels[:0]
 	m.noOwners()
-	*m = meta{labels: labels, owners: m.owners, tree: m.tree, noted: m.noted[:0]}
+	*m = meta{labels: spare(m.labels), owners: m.owners, tree: m.tree, noted: m.noted[:0]}
 }
+
+const (
+	// maxOwners is how many owners an object may have. Of owners that have a
+	// name and a UID, as a server demands, no more than this fit into what etcd
+	// takes; without a bound, three bytes of a hostile object, {}, would become
+	// seventy of ours.
+	maxOwners = 1 << 15
+	// manyOwners is more than usual: room for as many is not kept.
+	manyOwners = 16
+)
+
+// ErrManyOwners is the fault of an object with more than 32768 owners. The
+// ordinary decoder would take it.
+var ErrManyOwners = errors.New("more owners than an object can have")
 
 // noOwners also wipes what lies behind the end of the list: an element that is
 // decoded a second time keeps the fields that the second text does not mention.
 func (m *meta) noOwners() {
+	if cap(m.owners) > manyOwners {
+		m.owners = nil // or every later object would pay for it
+		return
+	}
 	clear(m.owners[:cap(m.owners)])
 	m.owners = m.owners[:0]
 }
@@ -177,6 +196,11 @@ func (l *lexer) owners(m *meta) {
 	}
 	n := 0
 	for more := l.enter('['); more; more = l.next('[') {
+		if n == maxOwners {
+			l.refuse(ErrManyOwners)
+			l.skip()
+			continue
+		}
 		if n++; n > len(m.owners) {
 			m.growOwners()
 		}

@@ -76,6 +76,10 @@ func (m *meta) protobuf(w *message) {
 			w.entry(k)
 		case 13:
 			inner := w.inner(k)
+			if len(m.owners) == maxOwners {
+				w.err = ErrManyOwners
+				return
+			}
 			m.growOwners()
 			m.owners[len(m.owners)-1].protobuf(&inner)
 			w.err = inner.err

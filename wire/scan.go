@@ -61,7 +61,7 @@ var (
 // Scan reads one object in one pass over its bytes, and copies what it keeps:
 // raw is the caller's again. It fails with a *ScanError exactly where the
 // ordinary decoder into metav1.PartialObjectMetadata would fail, save that null
-// is no object here, and ErrMapEntry. An object without a name is fine: it is
+// is no object here, and ErrMapEntry and ErrManyOwners. An object without a name is fine: it is
 // for the caller to say whether it may be.
 //
 // Protobuf is an object in its envelope, with the magic number.
