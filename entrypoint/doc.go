@@ -76,6 +76,10 @@
 //     the end of the container: that comes with a signal, and is a good one. Started
 //     again after a bad end, it runs the script anew.
 //
+//  16. Credentials are laid out when it is the step's turn, for its user alone, below
+//     /tekton/creds and, where that can be written, HOME. What is in a secret is
+//     told to nobody: not the log, not the termination message.
+//
 // It does not promise that background processes outlive the command: when this
 // program ends its container ends, as it would without this program. Nor, without
 // -max_message, that a message reaches the controller whole: kubelet keeps 12 KiB

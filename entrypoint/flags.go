@@ -34,7 +34,8 @@ type step struct {
 	environment []variable
 	when        []condition // all must hold, else the step is skipped
 
-	stay bool // a sidecar: having ended well it waits to be stopped
+	credentials credentials
+	stay        bool // a sidecar: having ended well it waits to be stopped
 
 	script     string // written to scriptFile just before it runs
 	scriptFile string
@@ -68,6 +69,14 @@ func parseStep(args []string) (step, error) {
 		return nil
 	})
 	f.BoolVar(&s.stay, "stay", false, "this is a sidecar: when the command has ended well wait to be stopped, and end well then")
+	c := &s.credentials
+	f.StringVar(&c.dir, "creds_dir", "/tekton/creds", "`directory` to lay out credentials in, beside HOME")
+	f.StringVar(&c.secrets, "creds_secrets_dir", "/tekton/creds-secrets", "`directory` where their secrets are mounted")
+	f.Func("basic-git", "`secret=url` of a name and password for git", secretsForURL(&c.basicGit))
+	f.Func("ssh-git", "`secret=host` of a key for git", secretsForURL(&c.sshGit))
+	f.Func("basic-docker", "`secret=url` of a name and password for a registry", secretsForURL(&c.basicDocker))
+	f.Func("docker-config", "`secret` that is a configuration of docker", secretNames(&c.dockerConfig))
+	f.Func("docker-cfg", "`secret` that is one in the older form", secretNames(&c.dockerCfg))
 	t := templates{of: &s}
 	f.Func("arg", "the `place` of an argument that -text and -ref after it make up; the command is 0", t.argument)
 	f.Func("env", "the `name` of a variable that -text and -ref after it make up", t.variable)

@@ -95,6 +95,9 @@ func (s step) prepare() error {
 			return err
 		}
 	}
+	if err := s.credentials.layOut(); err != nil {
+		return err
+	}
 	if err := enter(s.workingDir); err != nil {
 		return err
 	}
