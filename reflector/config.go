@@ -60,6 +60,9 @@ type Config struct {
 	HealthyAfter time.Duration
 	// Backoff are the pauses after failures.
 	Backoff Backoff
+	// Pulse is shared by those who talk to one server: the first that is answered
+	// after an outage wakes the others. Default: each finds out by itself.
+	Pulse *Pulse
 
 	// ResyncPeriod is how often the sink is asked to replay what it knows,
 	// beginning with the first list. Zero: never. See Sink.Resync for what

@@ -105,14 +105,7 @@ func (r *Reflector) wait(ctx context.Context, p position) outcome {
 	klog.FromContext(ctx).Info("Cannot reflect, will try again",
 		"resource", r.resource, "state", p.failedIn, "failures", p.failures, "wait", delay, "err", p.err)
 
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return outcome{end: complete}
-	case <-ctx.Done():
-		return outcome{end: stopped}
-	}
+	return r.pause(ctx, p, delay)
 }
 
 // outcomeOf sorts the error that ended an exchange, if it was one. The error of a

@@ -141,6 +141,10 @@ type position struct {
 	stuck, mute int
 	// retryAfter is what the server asked us to wait.
 	retryAfter time.Duration
+	// outage: the pause is one because the server did not answer; woken is when
+	// such a pause was last cut short.
+	outage bool
+	woken  time.Time
 	// err is what is wrong, nil when nothing is; failedIn is where it happened.
 	err      error
 	failedIn State
@@ -178,6 +182,8 @@ type outcome struct {
 	gap bool
 	// pages counts complete pages of a list.
 	pages int
+	// woken is when a pause was cut short; zero if it was not.
+	woken time.Time
 	// stream is left open for watching; only with end == complete.
 	stream *stream
 }
@@ -384,6 +390,9 @@ func (p position) afterWait(o outcome) position {
 	if o.end == stopped {
 		return p
 	}
+	if !o.woken.IsZero() {
+		p.woken = o.woken
+	}
 	return p.to(p.resume)
 }
 
@@ -397,12 +406,16 @@ func (p position) committed(o outcome) position {
 	return p.to(Watching)
 }
 
-// relist lists again; at once, unless there has been trouble since the last
-// list. One event is no proof of health here: a server that gives one and then
-// fails would be listed as fast as it can answer.
+// relist lists again; at once, if a watch has been well since the last list, so
+// that no two lists follow each other without a pause. One event is no proof of
+// health here: a server that gives one and then fails would be listed as fast as
+// it can answer. And a server in trouble is left in peace first, unless it has
+// said itself that only a list will do: after a long outage it has forgotten
+// where everybody was, and another pause would help nobody.
 func (p position) relist(cause RelistCause, floor string, o outcome) position {
 	p.cause, p.floor, p.stuck, p.mute = cause, floor, 0, 0
-	if !p.fresh && p.failures == 0 {
+	saidSo := o.end == expired || o.end == tooLarge || o.end == rewound
+	if !p.fresh && (p.failures == 0 || saidSo) {
 		p.err = o.err
 		return p.to(p.lister(o.now))
 	}
@@ -421,6 +434,7 @@ func (p position) pause(in, resume State, o outcome) position {
 	p.failures++
 	p.failedIn = p.state
 	p.resume, p.retryAfter, p.err = resume, o.retryAfter, o.err
+	p.outage = (o.end == unreachable || o.end == unavailable) && o.retryAfter == 0
 	return p.to(in)
 }
 

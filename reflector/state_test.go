@@ -90,8 +90,10 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Watching, expired, "opened healthy pages", "listing: expired"},
 		{Watching, expired, "opened fresh", "backing-off, then watch-listing: expired"},
 		{Watching, expired, "fresh", "backing-off, then watch-listing whole: expired"},
-		{Watching, expired, "failures", "backing-off, then watch-listing: expired"},
+		{Watching, expired, "failures", "watch-listing: expired"},
+		{Watching, expired, "opened failures fresh", "backing-off, then watch-listing: expired"},
 		{Watching, tooLarge, "", "watch-listing: rewound"},
+		{Watching, tooLarge, "failures", "watch-listing: rewound"},
 		{Watching, rewound, "opened healthy", "watch-listing: rewound"},
 		{Watching, rewound, "opened fresh", "backing-off, then watch-listing: rewound"},
 		{Watching, unavailable, "", "backing-off, then watching"},
@@ -102,6 +104,7 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Watching, rejected, "", "watch-listing: rejected"},
 		{Watching, unacceptable, "", "watch-listing: rejected"},
 		{Watching, unacceptable, "spellings", "watching"},
+		{Watching, rejected, "failures", "backing-off, then watch-listing: rejected"},
 		{Watching, rejected, "fresh", "backing-off, then watch-listing: rejected"},
 	} {
 		p, o := arrange(c.in, c.end, c.how, noon)

@@ -849,3 +849,71 @@ func TestRunWaitsForAResync(t *testing.T) {
 		}
 	})
 }
+
+// lagging is a server behind another one that the program has talked to before:
+// what it shows from memory is old, and it takes a question to its quorum to see
+// the newest (issue 59848 of kubernetes).
+func lagging(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	rv, objects := "90", []string{pod("a", "85"), pod("new", "90")}
+	if q.Has("resourceVersion") {
+		rv, objects = "50", []string{pod("a", "40"), pod("deleted-since", "45")}
+	}
+	if !q.Has("sendInitialEvents") {
+		list(rv, "", objects...)(w, r)
+		return
+	}
+	for _, o := range objects {
+		event("ADDED", o)(w, r)
+	}
+	endOfInitial(rv)(w, r)
+	open(w, r)
+}
+
+// After a start, nobody is shown what an earlier process has seen the end of.
+func TestFirstReadIsConsistent(t *testing.T) {
+	tell(t, Config{}, []answer{{lagging}}, func(s *story) {
+		s.after(0, `
+			0s WATCHLIST
+			0s begin
+			0s item a@85
+			0s item new@90
+			0s commit 90
+		`)
+	})
+	tell(t, Config{PagedListOnly: true}, []answer{{fail(500, "no")}, {lagging}}, func(s *story) {
+		s.after(time.Second, `
+			0s LIST
+			0s failed 1, wait 800ms
+			800ms LIST
+			800ms begin
+			800ms item a@85
+			800ms item new@90
+			800ms commit 90
+			800ms WATCH rv=90
+		`)
+	})
+}
+
+// A server that was away for long enough to forget where we were: one attempt to
+// go on, one list.
+func TestCompactionDuringAnOutage(t *testing.T) {
+	tell(t, Config{}, []answer{
+		synced("9", quiet(1, "15"), reset),
+		{event("ERROR", expiredStatus)},
+		{event("ADDED", pod("a", "800")), endOfInitial("900"), open},
+	}, func(s *story) {
+		s.pass(59 * time.Second)
+		s.setDown(true)
+		s.pass(10 * time.Minute)
+		s.setDown(false)
+		s.after(time.Minute, `
+			11m9.8s WATCH rv=15
+			11m9.8s WATCHLIST rv=15
+			11m9.8s begin
+			11m9.8s item a@800
+			11m9.8s commit 900
+			11m9.8s relisted: expired
+		`)
+	})
+}

@@ -57,6 +57,7 @@ func (r *Reflector) open(ctx context.Context, request *rest.Request, opts metav1
 		cancel(nil)
 		return nil, err
 	}
+	r.cfg.Pulse.Beat()
 	s.body, s.opened = body, time.Now()
 	return s, nil
 }
