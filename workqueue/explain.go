@@ -1,9 +1,6 @@
 package workqueue
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Stats counts. It takes the lock, and a moment for each key at work.
 func (q *Queue[K]) Stats() Stats {
@@ -47,35 +44,24 @@ func (q *Queue[K]) Explain(key K) Explanation {
 	q.tellLocked(e, q.nowLocked())
 	x := Explanation{
 		State:    e.state(),
-		Low:      e.wish.low,
+		Low:      e.wish.is(ofLow),
 		Failures: int(e.failures),
-		Causes:   q.causesLocked(e),
+		Causes:   appendCauses(nil, e.causes, q.epoch),
 	}
 	switch {
 	case e.wish.delayed():
 		x.Due = q.time(e.wish.due)
+		if e.later != nil {
+			x.Causes = appendCauses(x.Causes, e.later, q.epoch)
+			c := &x.Causes[len(x.Causes)-1]
+			c.First, c.Last = x.Due, x.Due
+		}
 	case e.wish.state == Ready:
 		x.ReadySince = q.time(e.wish.due)
 	}
 	if e.hold != nil {
 		x.ProcessingSince = q.time(e.hold.started)
-		x.Running = slices.Clone(e.hold.causes)
+		x.Running = appendCauses(nil, e.hold.reasons, q.epoch)
 	}
 	return x
-}
-
-// causesLocked is why the next run of e will be; the delay that has not ended
-// comes last.
-func (q *Queue[K]) causesLocked(e *entry[K]) []Cause {
-	var causes []Cause
-	for r := e.causes; r != nil; r = r.next {
-		causes = append(causes, r.cause(q.epoch))
-	}
-	if e.later != nil {
-		c := e.later.cause(q.epoch)
-		c.First = q.time(e.wish.due)
-		c.Last = c.First
-		causes = append(causes, c)
-	}
-	return causes
 }

@@ -5,17 +5,28 @@ func (q *Queue[K]) entryLocked(key K, hash uint32) *entry[K] {
 	if e := q.keys.find(key, hash); e != nil {
 		return e
 	}
-	var e *entry[K]
-	if q.rested.n > keepSpare/2 { // the older half is there to be used again
-		e = q.rested.head
-		q.evictLocked(e)
-		*e = entry[K]{}
-	} else {
-		e = &entry[K]{}
-	}
-	e.key, e.tenant = key, q.ready.admit(q.cfg.Namespace(key))
-	q.keys.put(e, hash)
+	e := q.blankLocked(q.cfg.Namespace(key))
+	e.key, e.hash = key, hash
+	q.keys.put(e)
 	q.hangLocked(e, 0)
+	return e
+}
+
+// blankLocked makes an entry for a key of this tenant. While there are many idle
+// ones, the oldest of them is used again.
+func (q *Queue[K]) blankLocked(namespace string) *entry[K] {
+	if q.rested.n <= keepSpare/2 {
+		return &entry[K]{tenant: q.ready.admit(namespace)}
+	}
+	e := q.rested.head
+	q.unhangLocked(e)
+	q.keys.remove(e)
+	t := e.tenant
+	if t.name != namespace {
+		q.ready.dismiss(t)
+		t = q.ready.admit(namespace)
+	}
+	*e = entry[K]{tenant: t}
 	return e
 }
 

@@ -44,7 +44,7 @@ type line[K comparable] struct {
 }
 
 func laneOf[K comparable](e *entry[K]) int {
-	if e.wish.low {
+	if e.wish.is(ofLow) {
 		return low
 	}
 	return news

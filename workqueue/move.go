@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"context"
 	"math"
 	"time"
 )
@@ -34,7 +35,10 @@ func (q *Queue[K]) fail(key K, atLeast, atMost time.Duration, trouble bool, c *C
 	}
 	delay = max(min(delay, atMost), atLeast, 0)
 	now := q.nowLocked()
-	w := wish{state: BackingOff, due: after(now, delay), low: e.hold != nil && e.hold.low}
+	w := wish{state: BackingOff, due: after(now, delay)}
+	if e.hold != nil && e.hold.low {
+		w.marks = ofLow
+	}
 	if trouble && (e.hold == nil || !e.hold.released) {
 		w.floor = floorOf(now, atLeast)
 	}
@@ -48,7 +52,7 @@ func (q *Queue[K]) askLocked(e *entry[K], w wish, c *Cause, now int64) {
 	next := merge(e.hold != nil, e.wish, w)
 	same := next.sameTime(e.wish)
 	q.noteLocked(e, w, !same, c, now)
-	if same && next.low == e.wish.low {
+	if same && next.is(ofLow) == e.wish.is(ofLow) {
 		e.wish = next // it keeps its place
 		return
 	}
@@ -84,7 +88,7 @@ func (q *Queue[K]) tellLocked(e *entry[K], now int64) {
 // dueLocked makes a key ready because its time has come.
 func (q *Queue[K]) dueLocked(e *entry[K], now int64) {
 	q.tellLocked(e, now)
-	q.moveLocked(e, wish{state: Ready, due: now, low: e.wish.low, released: e.wish.released}, now)
+	q.moveLocked(e, wish{state: Ready, due: now, marks: e.wish.marks}, now)
 }
 
 // moveLocked takes a key from where it hangs to where its new wish wants it: the
@@ -144,18 +148,36 @@ func (q *Queue[K]) unhangLocked(e *entry[K]) {
 	}
 }
 
+// next waits for a key and takes it.
+func (q *Queue[K]) next(ctx context.Context) (key K, h *hold, err error) {
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		if err = ctx.Err(); err != nil {
+			q.passOnLocked()
+			return key, nil, err
+		}
+		if e := q.ready.pop(q.cfg.LowEvery); e != nil {
+			q.takeLocked(e, q.laterLocked(now))
+			return e.key, e.hold, nil
+		}
+		if q.down {
+			return key, nil, ErrShutDown
+		}
+		q.waitLocked(ctx)
+		now = q.now()
+	}
+}
+
 // takeLocked hands e, which has just been popped from its lane, to a worker.
-func (q *Queue[K]) takeLocked(e *entry[K]) {
-	now := q.nowLocked()
+func (q *Queue[K]) takeLocked(e *entry[K], now int64) {
 	q.counts[Ready]--
 	waited := now - e.wish.due
-	e.hold = q.holdLocked()
-	e.hold.started, e.hold.low, e.hold.released = now, e.wish.low, e.wish.released
-	for r := e.causes; r != nil; r = r.next {
-		e.hold.causes = append(e.hold.causes, r.cause(q.epoch))
-	}
-	q.reasons.drop(&e.causes)
-	e.wish = wish{}
+	h := q.holdLocked()
+	h.started, h.low, h.released = now, e.wish.is(ofLow), e.wish.is(released)
+	h.reasons, e.causes = e.causes, nil
+	e.hold, e.wish = h, wish{}
 	q.hangLocked(e, now)
 	if t := q.cfg.Trace.OnGet; t != nil {
 		t(e.key, time.Duration(waited))
@@ -190,8 +212,8 @@ func (q *Queue[K]) giveBackLocked(e *entry[K]) {
 	if t := q.cfg.Trace.OnDone; t != nil {
 		t(e.key, time.Duration(now-h.started))
 	}
-	clear(h.causes)
-	if h.causes = h.causes[:0]; len(q.holds) < keepSpare {
+	q.reasons.drop(&h.reasons)
+	if len(q.holds) < keepSpare {
 		q.holds = append(q.holds, h)
 	}
 	q.trimLocked()

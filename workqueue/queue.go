@@ -95,7 +95,7 @@ type Queue[K comparable] struct {
 	holds   []*hold // to use again, at most keepSpare
 
 	alarm   alarm
-	orders  int64
+	orders  uint32
 	waiters []chan struct{} // one for each Get that waits; each has room for one signal
 	idlers  []chan struct{} // waiters to use again
 
@@ -131,7 +131,7 @@ func (q *Queue[K]) Add(key K, c Cause) { q.ask(key, wish{state: Ready}, &c) }
 // resync): news go first. A key is low only while everyone who asked for its
 // next run was.
 func (q *Queue[K]) AddLow(key K, c Cause) {
-	q.ask(key, wish{state: Ready, low: true}, &c)
+	q.ask(key, wish{state: Ready, marks: ofLow}, &c)
 }
 
 // AddUrgent is Add for news that make the last failure void (the spec was
@@ -139,7 +139,7 @@ func (q *Queue[K]) AddLow(key K, c Cause) {
 // and a failure of the run at work does not push it back. News that the
 // reconcile itself makes must not be urgent, or a failing key spins.
 func (q *Queue[K]) AddUrgent(key K, c Cause) {
-	q.ask(key, wish{state: Ready, urgent: true}, &c)
+	q.ask(key, wish{state: Ready, marks: urgent}, &c)
 }
 
 // AddAfter asks for a run after d; at once if d is not positive. The earliest
@@ -213,23 +213,11 @@ func (q *Queue[K]) Reset(key K) {
 // The error is ErrShutDown when the queue is shut down and has nothing left,
 // and ctx.Err() when ctx has ended, whether or not keys are ready.
 func (q *Queue[K]) Get(ctx context.Context) (K, []Cause, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for {
-		var none K
-		if err := ctx.Err(); err != nil {
-			q.passOnLocked()
-			return none, nil, err
-		}
-		if e := q.ready.pop(q.cfg.LowEvery); e != nil {
-			q.takeLocked(e)
-			return e.key, e.hold.causes, nil
-		}
-		if q.down {
-			return none, nil, ErrShutDown
-		}
-		q.waitLocked(ctx)
+	key, h, err := q.next(ctx)
+	if err != nil {
+		return key, nil, err
 	}
+	return key, h.tell(q.epoch), nil
 }
 
 // Done gives back a key that Get returned. What was asked for meanwhile

@@ -44,16 +44,20 @@ func (r *reason) add(count int, now int64) {
 	r.last = now
 }
 
-func (r *reason) cause(epoch time.Time) Cause {
-	c := Cause{
-		Source: r.source, Event: r.event, Name: r.name, OldRV: r.oldRV, NewRV: r.newRV,
-		Count: int(r.count), First: epoch.Add(time.Duration(r.first)),
+// appendCauses makes causes of a list of reasons.
+func appendCauses(causes []Cause, list *reason, epoch time.Time) []Cause {
+	for r := list; r != nil; r = r.next {
+		causes = append(causes, Cause{})
+		c := &causes[len(causes)-1] // filled in place: it is large
+		c.Source, c.Event, c.Name, c.OldRV, c.NewRV = r.source, r.event, r.name, r.oldRV, r.newRV
+		c.Count = int(r.count)
+		c.First = epoch.Add(time.Duration(r.first))
+		c.Last = c.First
+		if r.last != r.first {
+			c.Last = epoch.Add(time.Duration(r.last))
+		}
 	}
-	c.Last = c.First
-	if r.last != r.first {
-		c.Last = epoch.Add(time.Duration(r.last))
-	}
-	return c
+	return causes
 }
 
 // note adds c to a list of at most limit reasons. A cause of a kind that is in

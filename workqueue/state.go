@@ -1,5 +1,7 @@
 package workqueue
 
+import "time"
+
 // State is where a key stands.
 type State uint8
 
@@ -35,12 +37,23 @@ type wish struct {
 	// floor, of a backoff that Release may shorten, is the end of the pause that
 	// the server asked for: in seconds, so that it fits in here, rounded up, and
 	// never 0. Of everything else it is 0.
-	floor    uint32
-	state    State
-	urgent   bool // of Ready: a failure does not push it back
-	low      bool // all who ask for it are of the low lane
-	released bool // it is the end of a backoff that Release has shortened
+	floor uint32
+	state State
+	marks mark
 }
+
+// mark is what else is to be known about a wish. (It is a set and not a field
+// each, since Go keeps a struct in registers only up to its fourth field, and a
+// wish is handed around in every Add.)
+type mark uint8
+
+const (
+	urgent   mark = 1 << iota // of Ready: a failure does not push it back
+	ofLow                     // all who ask for it are of the low lane
+	released                  // it is the end of a backoff that Release has shortened
+)
+
+func (w wish) is(m mark) bool { return w.marks&m != 0 }
 
 func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOff }
 
@@ -48,19 +61,28 @@ func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOf
 func (w wish) sameTime(v wish) bool { return w.state == v.state && w.due == v.due }
 
 // merge is the state machine. It says what a key does next, which was to do
-// have, when somebody asks for ask; held tells whether a worker has the key.
+// have, when somebody asks for ask; held tells whether a worker has the key. The
+// first rule, who asks first gets what he asks for, is apart from the others
+// since it is the one that nearly every Add comes to.
 func merge(held bool, have, ask wish) wish {
+	if have.state == Idle {
+		return ask
+	}
+	return combine(held, have, ask)
+}
+
+func combine(held bool, have, ask wish) wish {
 	next := choose(held, have, ask)
-	next.low = ask.low && (have.low || have.state == Idle)
+	next.marks = next.marks&^ofLow | ask.marks&have.marks&ofLow
 	if next.state == Ready && have.state == Ready {
 		next.due = have.due
 	}
 	return next
 }
 
-// choose has the rules of merge, in the order of the cases:
+// choose has the other rules, in the order of the cases:
 //
-//   - who asks first, or urgently, gets what he asks for;
+//   - who asks urgently gets what he asks for;
 //   - what was asked for urgently stays so until it has run;
 //   - a backoff is a floor: only an earlier backoff moves it;
 //   - a failure pushes back the ordinary asks that came in while the failing
@@ -70,9 +92,9 @@ func merge(held bool, have, ask wish) wish {
 //   - then the earliest wins, and there is one run for all who asked.
 func choose(held bool, have, ask wish) wish {
 	switch {
-	case have.state == Idle || ask.urgent:
+	case ask.is(urgent):
 		return ask
-	case have.urgent:
+	case have.is(urgent):
 		return have
 	case have.state == BackingOff && ask.state != BackingOff:
 		return have
@@ -100,9 +122,10 @@ type entry[K comparable] struct {
 	key  K
 	wish wish
 
-	at       int32 // its index in the heap, while it is there
-	failures int32 // since the last Forget or Reset
-	order    int64 // breaks ties in the heap: who was asked for first runs first
+	at       int32  // its index in the heap, while it is there
+	failures int32  // since the last Forget or Reset
+	order    uint32 // breaks ties in the heap: who was asked for first runs first
+	hash     uint32 // of the key, in the queue's table
 
 	prev, next *entry[K] // in the one list that it is in
 
@@ -115,9 +138,17 @@ type entry[K comparable] struct {
 // hold is what there is to know about a key while a worker has it.
 type hold struct {
 	started  int64
-	low      bool // it came through the low lane
-	released bool // it came because of a Release
-	causes   []Cause
+	low      bool    // it came through the low lane
+	released bool    // it came because of a Release
+	reasons  *reason // of the run; they do not change
+	causes   []Cause // the same, for the worker
+}
+
+// tell makes the causes, which the worker may read until Done. The worker does
+// that itself, without the queue's lock.
+func (h *hold) tell(epoch time.Time) []Cause {
+	h.causes = appendCauses(h.causes[:0], h.reasons, epoch)
+	return h.causes
 }
 
 func (e *entry[K]) state() State {

@@ -23,11 +23,11 @@ func TestTableOfStatesInTheDocumentation(t *testing.T) {
 		{true, wish{state: Waiting, due: early}},
 		{true, wish{state: BackingOff, due: early}},
 		{true, wish{state: Ready}},
-		{true, wish{state: Ready, urgent: true}},
+		{true, wish{state: Ready, marks: urgent}},
 	}
 	asks := []wish{
 		{state: Ready},
-		{state: Ready, urgent: true},
+		{state: Ready, marks: urgent},
 		{state: Waiting, due: late},
 		{state: BackingOff, due: late},
 	}
@@ -71,7 +71,7 @@ func columns(line string) []string {
 
 func name(held bool, w wish, showUrgent bool) string {
 	then := w.state.String()
-	if w.urgent && showUrgent {
+	if w.is(urgent) && showUrgent {
 		then = "urgent"
 	}
 	switch {

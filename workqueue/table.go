@@ -40,25 +40,25 @@ func (t *table[K]) find(key K, hash uint32) *entry[K] {
 
 // put adds e, whose key is not there yet. At seven eighths the table doubles:
 // searches stay short since they pass over hashes, 16 to a line of the cache.
-func (t *table[K]) put(e *entry[K], hash uint32) {
+func (t *table[K]) put(e *entry[K]) {
 	if t.n >= len(t.entries)/8*7 {
 		t.resize(2 * len(t.entries))
 	}
-	t.place(e, hash)
+	t.place(e)
 	t.n++
 }
 
-func (t *table[K]) place(e *entry[K], hash uint32) {
-	i := t.home(hash)
+func (t *table[K]) place(e *entry[K]) {
+	i := t.home(e.hash)
 	for t.entries[i] != nil {
 		i = t.after(i)
 	}
-	t.hashes[i], t.entries[i] = hash, e
+	t.hashes[i], t.entries[i] = e.hash, e
 }
 
 // remove takes e out, which is there.
 func (t *table[K]) remove(e *entry[K]) {
-	gap := t.home(t.hash(e.key))
+	gap := t.home(e.hash)
 	for t.entries[gap] != e {
 		gap = t.after(gap)
 	}
@@ -73,19 +73,18 @@ func (t *table[K]) remove(e *entry[K]) {
 	t.entries[gap] = nil
 	t.n--
 	if len(t.entries) > fewest && t.n < len(t.entries)/8 {
-		t.resize(len(t.entries) / 4)
+		t.resize(max(len(t.entries)/4, fewest))
 	}
 }
 
 // resize moves everybody to a table of slots, a power of two. The hashes are
 // known, so that 100,000 keys take about a millisecond.
 func (t *table[K]) resize(slots int) {
-	hashes, entries := t.hashes, t.entries
-	slots = max(slots, fewest)
+	entries := t.entries
 	t.hashes, t.entries = make([]uint32, slots), make([]*entry[K], slots)
-	for i, e := range entries {
+	for _, e := range entries {
 		if e != nil {
-			t.place(e, hashes[i])
+			t.place(e)
 		}
 	}
 }

@@ -32,14 +32,14 @@ func (q *Queue[K]) Release(n int, gap time.Duration) int {
 		return 0
 	}
 	now := q.nowLocked()
-	released := 0
+	count := 0
 	for range min(n, q.troubled.n) {
 		if q.releaseLocked(q.troubled.head, gap, now) {
-			released++
+			count++
 		}
 	}
-	q.releases += uint64(released) //nolint:gosec // not negative
-	return released
+	q.releases += uint64(count) //nolint:gosec // not negative
+	return count
 }
 
 func (q *Queue[K]) releaseLocked(e *entry[K], gap time.Duration, now int64) bool {
@@ -53,7 +53,8 @@ func (q *Queue[K]) releaseLocked(e *entry[K], gap time.Duration, now int64) bool
 	due := max(q.nextRelease, now)
 	sooner := due < next.due
 	if sooner {
-		next.due, next.released = due, true
+		next.due = due
+		next.marks |= released
 		q.nextRelease = after(due, gap)
 	}
 	q.moveLocked(e, next, now)
