@@ -32,8 +32,7 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		}
 	}
 	if len(p.Lookups) > 0 {
-		r.lookUp(ctx, o, p.Lookups)
-		return true, result, nil
+		return true, result, r.lookUp(ctx, o, p.Lookups)
 	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
 }
@@ -185,11 +184,16 @@ func (r *Reconciler) fallBack(ctx context.Context, key types.NamespacedName, o *
 	}
 }
 
-func (r *Reconciler) lookUp(ctx context.Context, o *observation, images []string) {
+func (r *Reconciler) lookUp(ctx context.Context, o *observation, images []string) error {
+	secrets, err := r.pullSecrets(ctx, o.Run)
+	if err != nil {
+		return err
+	}
 	for _, image := range images {
-		found, err := r.parts.Images.Entrypoint(ctx, image)
+		found, err := r.parts.Images.Entrypoint(ctx, image, secrets)
 		o.Images[image] = imageAnswer{Image: found, Err: err}
 	}
+	return nil
 }
 
 // announce tells people and metrics of a condition that has changed.

@@ -43,6 +43,7 @@ func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
 	if dir := workingDir(step.container.WorkingDir); inWorkspace(dir) {
 		args = append(args, "-working_dir", dir)
 	}
+	args = append(args, b.credentialArgs()...)
 	earlier := b.spec.Steps[:i]
 	if len(step.When) > 0 {
 		args = append(args, "-when", escape(conditions(earlier, step.When)))

@@ -23,6 +23,8 @@ type Client interface {
 	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
 	GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error)
 	GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
+	GetServiceAccount(ctx context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error)
+	GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
 	// PatchTaskRun and PatchTaskRunStatus apply a JSON merge patch, and return the
 	// resource version that came of it.
 	PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
@@ -129,6 +131,18 @@ func (c *APIClient) patch(ctx context.Context, key types.NamespacedName, patch [
 func (c *APIClient) GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	return pod, c.pod(c.core.Get(), key).Do(ctx).Into(pod)
+}
+
+// GetServiceAccount reads a ServiceAccount.
+func (c *APIClient) GetServiceAccount(ctx context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error) {
+	account := &corev1.ServiceAccount{}
+	return account, c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("serviceaccounts").Name(key.Name).Do(ctx).Into(account)
+}
+
+// GetSecret reads a Secret.
+func (c *APIClient) GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	return secret, c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("secrets").Name(key.Name).Do(ctx).Into(secret)
 }
 
 // CreatePod creates a pod.

@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"millrace/crds"
 )
 
 // Images tells what an image runs when nobody says what to run. Kubernetes need
 // not know, but a step's entrypoint stands in front of the command and must.
 type Images interface {
-	// Entrypoint looks an image up in its registry. An error that is ErrNoImage
+	// Entrypoint looks an image up in its registry, with these pull secrets. An error that is ErrNoImage
 	// is the registry's own answer and will not get better by asking again; any
 	// other is taken for trouble that passes.
-	Entrypoint(ctx context.Context, image string) (Image, error)
+	Entrypoint(ctx context.Context, image string, secrets []corev1.Secret) (Image, error)
 }
 
 // ErrNoImage is an answer of a registry, or of the reader of an image's name:

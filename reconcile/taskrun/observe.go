@@ -28,7 +28,10 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if doubt {
 		r.parts.Gate.Clear(key)
 	}
-	return o, r.observeTask(ctx, o)
+	if err := r.observeTask(ctx, o); err != nil {
+		return nil, err
+	}
+	return o, r.observeCredentials(ctx, o)
 }
 
 func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {

@@ -52,6 +52,8 @@ type blueprint struct {
 	images map[string]imageAnswer
 	mode   Mode
 	config Config
+
+	credentials []credential
 }
 
 // A sketch is a pod of which it may not be known yet what its images run.
@@ -93,7 +95,7 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 	}
 	pod.Spec.InitContainers = append(b.prepare(s.template), b.sidecars(s.workspaces)...)
 	pod.Spec.Containers = b.containers(s.steps, s.template, messageSize(len(pod.Spec.InitContainers)+len(s.steps)))
-	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
+	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.credentialVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
 	if name := duplicate(pod.Spec.Volumes); name != "" {
 		return nil, invalid("there is more than one volume with the name %q; the names of volumes in the task, in the pod template and of this controller (%s*) must differ", name, volumePrefix)
 	}
@@ -138,7 +140,7 @@ func (b blueprint) podSpec(t crds.PodTemplate) corev1.PodSpec {
 	spec := corev1.PodSpec{
 		RestartPolicy:                corev1.RestartPolicyNever,
 		ActiveDeadlineSeconds:        &deadline,
-		ServiceAccountName:           b.serviceAccount(),
+		ServiceAccountName:           serviceAccount(b.run, b.config),
 		NodeSelector:                 t.NodeSelector,
 		Tolerations:                  t.Tolerations,
 		Affinity:                     t.Affinity,
@@ -163,11 +165,11 @@ func (b blueprint) podSpec(t crds.PodTemplate) corev1.PodSpec {
 	return spec
 }
 
-func (b blueprint) serviceAccount() string {
-	if b.run.Spec.ServiceAccountName != "" {
-		return b.run.Spec.ServiceAccountName
+func serviceAccount(run *crds.TaskRun, c Config) string {
+	if run.Spec.ServiceAccountName != "" {
+		return run.Spec.ServiceAccountName
 	}
-	return b.config.DefaultServiceAccount
+	return c.DefaultServiceAccount
 }
 
 // activeDeadline is a net under the controller's own time-out, which ends the
@@ -255,7 +257,7 @@ func (b blueprint) containers(steps []mergedStep, template crds.PodTemplate, siz
 			c.WorkingDir = workspaceDir // from where the entrypoint goes on
 		}
 		c.Env = append(slices.Clip(c.Env), b.allowedEnv(template.Env)...)
-		c.VolumeMounts = withInternalMounts(c.VolumeMounts, step.Script != "")
+		c.VolumeMounts = append(withInternalMounts(c.VolumeMounts, step.Script != ""), b.credentialMounts(i)...)
 		containers = append(containers, c)
 	}
 	return containers

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	corev1 "k8s.io/api/core/v1"
 )
 
 const (
@@ -35,9 +36,10 @@ type RegistryConfig struct {
 	Transport http.RoundTripper
 }
 
-// Registry asks registries, without credentials: images that need a pull secret
-// are answered with ErrNoImage. What an image runs is remembered by its digest,
-// so that an image costs one small request once it has been seen.
+// Registry asks registries, with the pull secrets of the run; a mirror is asked
+// without. What an image runs is remembered by its digest, so that an image costs
+// one small request once it has been seen: whether the run may have it, the registry
+// says each time.
 type Registry struct {
 	mirror  *name.Registry
 	options []remote.Option
@@ -57,7 +59,6 @@ func NewRegistry(config RegistryConfig) (*Registry, error) {
 	}
 	// One try: the queue tries again, and tells the user meanwhile.
 	r.options = []remote.Option{
-		remote.WithAuth(authn.Anonymous),
 		remote.WithTransport(transport),
 		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}),
 		remote.WithRetryBackoff(remote.Backoff{Steps: 1}),
@@ -91,14 +92,14 @@ func parseMirror(mirror string) (name.Registry, error) {
 }
 
 // Entrypoint asks the registry of the image, or the mirror.
-func (r *Registry) Entrypoint(ctx context.Context, image string) (Image, error) {
+func (r *Registry) Entrypoint(ctx context.Context, image string, secrets []corev1.Secret) (Image, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	ref, err := name.ParseReference(image, name.WeakValidation)
 	if err != nil {
 		return Image{}, fmt.Errorf("%w: %w", ErrNoImage, err)
 	}
-	found, digest, err := r.fetch(ctx, r.where(ref))
+	found, digest, err := r.fetch(ctx, r.where(ref), r.login(secrets))
 	if err != nil {
 		return Image{}, answer(err)
 	}
@@ -107,6 +108,14 @@ func (r *Registry) Entrypoint(ctx context.Context, image string) (Image, error) 
 		found.Pinned = ref.Context().Digest(digest.String()).String()
 	}
 	return found, nil
+}
+
+// login keeps secrets that are meant for a registry from its mirror.
+func (r *Registry) login(secrets []corev1.Secret) remote.Option {
+	if r.mirror != nil {
+		return remote.WithAuth(authn.Anonymous)
+	}
+	return remote.WithAuthFromKeychain(newKeychain(secrets))
 }
 
 func (r *Registry) where(ref name.Reference) name.Reference {
@@ -120,8 +129,8 @@ func (r *Registry) where(ref name.Reference) name.Reference {
 	return repository.Tag(ref.Identifier())
 }
 
-func (r *Registry) fetch(ctx context.Context, ref name.Reference) (Image, v1.Hash, error) {
-	descriptor, err := remote.Get(ref, append(slices.Clip(r.options), remote.WithContext(ctx))...)
+func (r *Registry) fetch(ctx context.Context, ref name.Reference, login remote.Option) (Image, v1.Hash, error) {
+	descriptor, err := remote.Get(ref, append(slices.Clip(r.options), remote.WithContext(ctx), login)...)
 	if err != nil {
 		return Image{}, v1.Hash{}, fmt.Errorf("get manifest: %w", err)
 	}
@@ -172,7 +181,7 @@ func answer(err error) error {
 	case http.StatusNotFound, http.StatusBadRequest:
 		return fmt.Errorf("%w: %w", ErrNoImage, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%w without a pull secret, which is not served by this version of the controller: give the step a command or a script (%w)", ErrNoImage, err)
+		return fmt.Errorf("%w for the pull secrets of the run: give it one for this registry, or give the step a command or a script (%w)", ErrNoImage, err)
 	default:
 		return err
 	}

@@ -27,7 +27,8 @@ import (
 type shop struct {
 	*httptest.Server
 	requests atomic.Int32
-	status   int // answered to everything, if set
+	status   int    // answered to everything, if set
+	password string // asked of everybody, if set
 }
 
 func newShop(t *testing.T) *shop {
@@ -38,6 +39,11 @@ func newShop(t *testing.T) *shop {
 		s.requests.Add(1)
 		if s.status != 0 {
 			w.WriteHeader(s.status)
+			return
+		}
+		if _, password, _ := r.BasicAuth(); password != s.password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="shop"`)
+			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		inner.ServeHTTP(w, r)
@@ -74,7 +80,7 @@ func TestRegistryPinsAndRemembers(t *testing.T) {
 	digest := s.push(t, "team/tool:v1", []string{"/tool"}, []string{"serve"})
 	r := must(NewRegistry(RegistryConfig{}))
 	image := s.host() + "/team/tool:v1"
-	got, err := r.Entrypoint(context.Background(), image)
+	got, err := r.Entrypoint(context.Background(), image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +88,7 @@ func TestRegistryPinsAndRemembers(t *testing.T) {
 		t.Errorf("got %+v, want it pinned to %s", got, want)
 	}
 	before := s.requests.Load()
-	if again, err := r.Entrypoint(context.Background(), image); err != nil || again.Pinned != got.Pinned {
+	if again, err := r.Entrypoint(context.Background(), image, nil); err != nil || again.Pinned != got.Pinned {
 		t.Errorf("the second time: %+v %v", again, err)
 	}
 	// One to see whether this is a registry, one for the manifest, none for the configuration.
@@ -96,11 +102,11 @@ func TestMirrorAnswersForEveryRegistry(t *testing.T) {
 	s.push(t, "library/busybox:latest", nil, []string{"sh"})
 	s.pushIndex(t, "team/multi:v2", []string{"/multi"})
 	r := must(NewRegistry(RegistryConfig{Mirror: s.URL}))
-	got, err := r.Entrypoint(context.Background(), "busybox")
+	got, err := r.Entrypoint(context.Background(), "busybox", nil)
 	if err != nil || !slices.Equal(got.Cmd, []string{"sh"}) || got.Pinned != "" {
 		t.Errorf("busybox: %+v %v", got, err)
 	}
-	got, err = r.Entrypoint(context.Background(), "registry.invalid/team/multi:v2")
+	got, err = r.Entrypoint(context.Background(), "registry.invalid/team/multi:v2", nil)
 	if err != nil || !slices.Equal(got.Entrypoint, []string{"/multi"}) {
 		t.Errorf("multi: %+v %v", got, err)
 	}
@@ -110,18 +116,18 @@ func TestRegistryAnswersAndTrouble(t *testing.T) {
 	for status, final := range map[int]bool{404: true, 401: true, 403: true, 429: false, 500: false, 503: false} {
 		s := newShop(t)
 		s.status = status
-		_, err := must(NewRegistry(RegistryConfig{Mirror: s.URL})).Entrypoint(context.Background(), "busybox")
+		_, err := must(NewRegistry(RegistryConfig{Mirror: s.URL})).Entrypoint(context.Background(), "busybox", nil)
 		if err == nil || errors.Is(err, ErrNoImage) != final {
 			t.Errorf("%d: final %v, want %v: %v", status, errors.Is(err, ErrNoImage), final, err)
 		}
 	}
 	s := newShop(t)
 	s.Close()
-	_, err := must(NewRegistry(RegistryConfig{Mirror: s.URL})).Entrypoint(context.Background(), "busybox")
+	_, err := must(NewRegistry(RegistryConfig{Mirror: s.URL})).Entrypoint(context.Background(), "busybox", nil)
 	if err == nil || errors.Is(err, ErrNoImage) {
 		t.Errorf("nobody there: %v", err)
 	}
-	_, err = must(NewRegistry(RegistryConfig{})).Entrypoint(context.Background(), "Not An Image")
+	_, err = must(NewRegistry(RegistryConfig{})).Entrypoint(context.Background(), "Not An Image", nil)
 	if !errors.Is(err, ErrNoImage) {
 		t.Errorf("no name: %v", err)
 	}

@@ -33,7 +33,10 @@ type server struct {
 	raw   []byte // of the run, as stored
 	tasks map[string]*crds.Task
 	steps map[string]*crds.StepAction
-	pods  map[string]*corev1.Pod
+
+	accounts map[string]*corev1.ServiceAccount // "default" is there anyway
+	secrets  map[string]*corev1.Secret
+	pods     map[string]*corev1.Pod
 
 	frozen *server // what the caches show instead, if set
 
@@ -151,6 +154,24 @@ func (s *server) GetStepAction(_ context.Context, key types.NamespacedName) (*cr
 		return nil, notFound("stepactions.tekton.dev", key.Name)
 	}
 	return action, nil
+}
+
+func (s *server) GetServiceAccount(_ context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error) {
+	if done, err := s.enter("get serviceaccount", nil); !done || err != nil {
+		return nil, err
+	}
+	return nil, notFound("serviceaccounts", key.Name)
+}
+
+func (s *server) GetSecret(_ context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	if done, err := s.enter("get secret "+key.Name, nil); !done || err != nil {
+		return nil, err
+	}
+	secret, ok := s.secrets[key.Name]
+	if !ok {
+		return nil, notFound("secrets", key.Name)
+	}
+	return secret, nil
 }
 
 func (s *server) GetPod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {
@@ -305,6 +326,13 @@ func (s *server) caches() Caches {
 				return *action, true, nil
 			}
 			return crds.StepAction{}, false, nil
+		},
+		ServiceAccount: func(key types.NamespacedName) (corev1.ServiceAccount, bool, error) {
+			account, ok := s.accounts[key.Name]
+			if !ok {
+				return corev1.ServiceAccount{}, key.Name == "default", nil
+			}
+			return *account, true, nil
 		},
 		Pod: func(key types.NamespacedName) (corev1.Pod, bool, error) {
 			pod, ok := s.seen().pods[key.Name]

@@ -111,7 +111,7 @@ type storyImage struct {
 	Trouble    string   `json:"trouble,omitempty"` // the registry does not answer
 }
 
-func (c storyConfig) Entrypoint(_ context.Context, image string) (Image, error) {
+func (c storyConfig) Entrypoint(_ context.Context, image string, _ []corev1.Secret) (Image, error) {
 	answer, ok := c.Images[image]
 	switch {
 	case !ok:
@@ -132,6 +132,7 @@ func tell(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accounts, secrets := map[string]*corev1.ServiceAccount{}, map[string]*corev1.Secret{}
 	tasks, actions := map[string]*crds.Task{}, map[string]*crds.StepAction{}
 	began := false
 	for document := range strings.SplitSeq(string(raw), "\n---\n") {
@@ -148,11 +149,20 @@ func tell(t *testing.T, file string) string {
 			action := &crds.StepAction{}
 			w.read(document, action)
 			actions[action.Name] = action
+		case "ServiceAccount":
+			account := &corev1.ServiceAccount{}
+			w.read(document, account)
+			accounts[account.Name] = account
+		case "Secret":
+			secret := &corev1.Secret{}
+			w.read(document, secret)
+			secrets[secret.Name] = secret
 		case crds.KindTaskRun:
 			run := &crds.TaskRun{}
 			w.read(document, run)
 			w.server = newServer(run)
 			w.server.tasks, w.server.steps = tasks, actions
+			w.server.accounts, w.server.secrets = accounts, secrets
 			w.restart()
 		case "Moment":
 			if !began {
@@ -262,6 +272,7 @@ func (w *world) reconcile(at, say string) {
 	fmt.Fprintf(&w.out, "%s after its creation: %s\n", at, say)
 	key := types.NamespacedName{Namespace: "default", Name: w.server.run.Name}
 	w.tellPlan(key)
+	w.events = nil
 	result, err := w.rec.Reconcile(context.Background(), key)
 	for _, c := range w.server.calls {
 		fmt.Fprintf(&w.out, "-> %s\n", c.verb)

@@ -50,6 +50,8 @@ type Config struct {
 	// start is waiting for; trouble is told at once. Default: 8 s, since people are
 	// to have a reason within 10 s, and a healthy start has no reader for one.
 	ExplainPendingAfter time.Duration
+	// DisableCredentials keeps the credentials of ServiceAccounts from the steps.
+	DisableCredentials bool
 	// KeepPodOnCancel leaves the pod of a cancelled run, stopped, with its logs.
 	// Default: it is deleted.
 	KeepPodOnCancel bool
@@ -115,7 +117,8 @@ type Caches struct {
 	Task    func(types.NamespacedName) (crds.Task, bool, error)
 	Pod     func(types.NamespacedName) (corev1.Pod, bool, error)
 
-	StepAction func(types.NamespacedName) (crds.StepAction, bool, error)
+	StepAction     func(types.NamespacedName) (crds.StepAction, bool, error)
+	ServiceAccount func(types.NamespacedName) (corev1.ServiceAccount, bool, error)
 
 	// TaskRuns and Pods are the caches that the functions read, for the gate.
 	TaskRuns reconcile.Cache
@@ -213,7 +216,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		p := plan(*o, time.Now(), r.config)
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
-		if !again {
+		if !again || err != nil {
 			return result, err
 		}
 	}
