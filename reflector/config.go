@@ -18,8 +18,8 @@ type Config struct {
 	LabelSelector, FieldSelector string
 	// ShardSelector narrows to a part of the objects by a hash (KEP-5866), as in
 	// shardRange(object.metadata.namespace, '0x0000000000000000', '0x8000000000000000').
-	// The server is asked once whether it can; where it cannot, everything is
-	// reflected. Status.Sharded and Trace.Sharded say which it is. They say it of
+	// The server is asked once in a Run whether it can; where it cannot, everything
+	// is reflected. Status.Sharded and Trace.Sharded say which it is. They say it of
 	// the server that was asked: with replicas of several versions, and across an
 	// upgrade, filter here as well. Default: everything.
 	ShardSelector string

@@ -2,9 +2,12 @@
 // there is, and what happens to it.
 //
 //	API server ──LIST, WATCH──▶ reflector ──Begin Item… Commit──▶ sink (the FIFO)
-//	             HTTP streams       │       ──Add Update Delete──▶
-//	                                │       ──Bookmark──────────▶
-//	                                └ Trace: what went wrong, what was asked
+//	             HTTP streams     ▲ │       ──Add Update Delete──▶
+//	                              │ │       ──Bookmark──────────▶
+//	            one object again  │ ▼       ──Found Gone────────▶
+//	                          quarantine: keys of what was not taken in
+//
+//	Trace, Status, Quarantine: what was asked, what went wrong, what is missing
 //
 // A server promises little: a list shows a state and names its
 // resourceVersion; a watch from a resourceVersion shows the changes after it,
@@ -14,7 +17,9 @@
 //
 // # The machine
 //
-//	              no such feature, or no end of it
+//	Probing (where a shard is wanted: does the server have shards?)
+//	     │
+//	     ▼        no such feature, or no end of it
 //	WatchListing ──────────────────────────────────▶ Listing
 //	     │ bookmark that ends the initial events        │ last page
 //	     └───────────────────▶ Watching ◀───────────────┘
@@ -24,6 +29,7 @@
 //
 //	any of them ── no connection, 429, 5xx, 403 ──▶ BackingOff ──▶ where it was going
 //	any of them ── 404 ──▶ Suspended ──▶ WatchListing or Listing
+//	any of them ── 406 ──▶ the same again, asking for another format
 //
 // A state is an exchange with the server, or a pause. step does what the state
 // says, and tells its outcome to a function that makes the next state of it.
@@ -33,38 +39,63 @@
 // # What it promises
 //
 //  1. Nothing is skipped in silence. An object that could not be read, or that
-//     the sink refused, is told to Trace, and a list offers it again when the
-//     watch ends, which the server is asked to do after ten minutes at most. The
-//     others go on meanwhile. (TestRefusedObjectIsOfferedAgain,
-//     TestUnreadableEventIsFollowedByAList)
+//     the sink refused, is told to Trace; its key is in quarantine, for all to
+//     see, until it is taken in or gone; and it is asked for again. An event whose
+//     key could not be read is followed by a list when the watch ends, which the
+//     server is asked to do after ten minutes at most. The others go on meanwhile.
+//     (TestRefusedObjectIsAskedForAgain, TestUnreadableEventIsAskedFor,
+//     TestUnreadableEventIsFollowedByAList,
+//     TestStreamGoesOnWhileAnObjectIsAskedFor)
 //  2. A list that was not complete deletes nothing: it ends in Abort. Nor does a
 //     list delete an object that it showed and that could not be read: Keep.
 //     (TestCutListIsAborted, TestUnreadableItemIsNotGone)
 //  3. The first list of a Run is consistent: a quorum has confirmed that it is
 //     the newest. Later lists are not older than what the sink knows, unless the
 //     server itself has gone back: then they are consistent again.
-//     (TestRequests, TestFloorOfTheNextList, TestRefusedFloorAsksForTheNewest)
+//     (TestFirstReadIsConsistent, TestFloorOfTheNextList,
+//     TestRefusedFloorAsksForTheNewest)
 //  4. Nothing of a list is held: an object goes to the sink when its last byte
 //     has arrived. (TestSilentListIsCut)
 //  5. A watch that ends in good order, as all do every five to ten minutes, is
 //     followed by another from where it was, with no list and no pause.
 //     (TestCleanCloseWatchesOnFromTheLastVersion)
 //  6. The server is asked at most three times in the first second of an outage,
-//     or of watches that end as they begin, and then less and less: see Backoff.
-//     Only health ends a backoff, so nothing is a hot loop: not a watch that closes as it begins,
-//     not a list that is expired when it ends. A Retry-After is kept, up to five
-//     minutes. (TestOutage, TestHastyWatchesBackOff, TestRetryAfter,
-//     TestNoEndingRepeatsWithoutAPause)
+//     or of streams that end as they begin, and then less and less: see Backoff.
+//     Only health ends a backoff, not the clock, so nothing is a hot loop: not a
+//     watch that closes as it begins, not a list that is expired when it ends. A
+//     Retry-After is kept, up to five minutes. (TestOutage,
+//     TestBackoffDoesNotStartOverInAnOutage, TestInitialEventsWithoutEndFallBack,
+//     TestHastyWatchesBackOff, TestRetryAfter, TestNoEndingRepeatsWithoutAPause)
 //  7. Trouble of the server (429, 5xx, no connection) costs no list. What it has
-//     forgotten (410) does, at once if all was well before. (TestOutage,
-//     TestExpiredAsEventListsAgainAtOnce)
-//  8. A connection that says nothing for SilenceTimeout is cut. Bookmarks come
-//     once a minute, so a peer that is gone is noticed within 90 s.
-//     (TestSilenceIsCut)
+//     forgotten (410) does, and at once, if a watch was well since the last one.
+//     (TestOutage, TestExpiredAsEventListsAgainAtOnce,
+//     TestExpiredAsAnswerListsAgainAtOnce, TestCompactionDuringAnOutage)
+//  8. A connection that says nothing for SilenceTimeout is cut, and given up.
+//     Bookmarks come once a minute, so a peer that is gone is noticed within 90 s;
+//     sooner by a ping of HTTP/2. (TestSilenceIsCut,
+//     TestPingsFindAHalfOpenConnection,
+//     TestSilenceFindsAHalfOpenConnectionWithoutPings)
 //  9. Whatever it is doing, Run returns as soon as its context ends, and leaves
-//     no goroutine, timer or connection behind. (TestStopsAtOnceInEveryState)
+//     no goroutine, timer or request behind. (TestStopsAtOnceInEveryState; how
+//     long it takes is BenchmarkStop's ms-max)
 //  10. Whatever the server does, once it has come to its senses the sink comes to
 //     show what the server has. (TestSinkShowsWhatTheServerHas)
+//  11. What comes decides how it is read, not what was asked for. A server that
+//     has no protobuf of a resource is found out once; an answer that is neither
+//     JSON nor protobuf, or a Table, is an error that says so.
+//     (TestJSONIsReadWhereProtobufWasAskedFor, TestNotAcceptableIsFoundOutOnce,
+//     TestRubbish, TestRubbishInPlaceOfAList)
+//  12. Quarantine is bounded, in keys and in requests: one at a time, one in a
+//     second, none in an outage. What it brings is never older than what an event
+//     has brought. (TestQuarantineIsBounded, TestRefetchesBackOff,
+//     TestNothingIsAskedForInAnOutage, TestAnswerOlderThanAnEventIsDropped,
+//     TestAnswerOlderThanARefusalIsDropped)
+//  13. A shard is asked for where the server has shards, else everything; which of
+//     the two is known before the first list.
+//     (TestShardIsAskedForWhereTheServerHasIt,
+//     TestWithoutShardsEverythingIsStreamed)
+//  14. With a Pulse, the first answer after an outage ends the pauses of all.
+//     (TestPulseEndsAnOutageForAll, TestPulseWakesOnceInTheLongestPause)
 //
 // What it does not promise: that the sink sees every state of an object (a list
 // shows the last one only), that Add comes for what is new (after a cut, Update
@@ -73,10 +104,12 @@
 //
 // # Goroutines
 //
-// Run is the one that lists, watches, waits and calls the sink. A second one
-// keeps the resync timer and calls nothing but Sink.Resync; Run starts it and
-// waits for it. Timers of requests call a context's cancel and nothing else.
-// New starts nothing.
+// Run is the one that lists, watches, waits and calls the sink. While a watch is
+// on, a second one asks for what is in quarantine, and takes turns with it at the
+// sink. A third keeps the resync timer and calls nothing but Sink.Resync. Run
+// starts them and waits for them. Timers of requests call a context's cancel and
+// nothing else. New starts nothing. (A connection that is being made when Run
+// returns is the transport's, which gives up within 30 s.)
 //
 // # What goes wrong, and where
 //
@@ -96,11 +129,43 @@
 // the bookmark (issue 135895). All of it leads to a paged list at once, and to half an
 // hour without another attempt.
 //
+// A half-open connection: a node, a NAT entry or a load balancer is gone, and
+// nobody has said so. Over HTTP/2 the transport that client-go sets up sends a
+// ping after 30 s without a frame and waits 15 s for its answer, so all requests
+// of the connection fail after 45 s (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
+// HTTP2_PING_TIMEOUT_SECONDS; there is nothing to set in rest.Config). Where pings
+// are off, and over HTTP/1.1 (DISABLE_HTTP2), silence is what is left: 90 s, and
+// over HTTP/2 90 s more, for the next request still leaves by the old connection,
+// and closes it behind itself.
+//
+// # Quarantine
+//
+// The question for one object is a list: of the configured selectors and its
+// name, at exactly the resourceVersion that the stream has reached. A list, since
+// that is a verb that a reflector is granted anyway, and since an object that has
+// left the selectors must look deleted. And at that resourceVersion, since then
+// the answer fits into the stream where it stands, and no two versions need ever
+// be compared: if no event of the key came while it was on its way, it is true;
+// if one did, that event knows better, and the answer is dropped. A server that
+// does not answer (it has forgotten that state, or selects by nothing) is asked
+// for a list of all when the watch ends.
+//
+// # Shards
+//
+// KEP-5866 lets a server send one hash range of a resource. Its feature gate
+// ShardedListAndWatch was alpha in 1.36 and 1.37. A server without it passes over
+// the parameter, as over any that it does not know: the request succeeds and
+// brings everything. Only the metadata of a list tells (shardInfo), so one is
+// asked for, of one object, before all else. A selector that the server cannot
+// parse is an internal error to it (500), which shows in LastError and is asked
+// again for ever: it is a mistake of ours.
+//
 // # How client-go does it
 //
 // The same facts decide there, kept in flags and loop positions of one function.
 // Its backoff starts over two minutes after it last did, in the middle of an
 // outage too; a watch-list that fails has no end of attempts; some waits do not
 // hear the context; a resourceVersion moves past an event that the store
-// refused; and a list is decoded as a whole before its first object is used.
+// refused, and one object that a transform refuses fails every list; and a list
+// is decoded as a whole before its first object is used.
 package reflector

@@ -18,9 +18,12 @@ import (
 	"millrace/wire"
 )
 
-// printer is a sink that prints what it is told, and has heard enough after a
-// deletion.
-type printer struct{ enough context.CancelFunc }
+// printer is a sink that prints what it is told. It says when an object was found,
+// and has heard enough after a deletion.
+type printer struct {
+	found  chan<- string
+	enough context.CancelFunc
+}
 
 func (p printer) Begin()                    { fmt.Println("a list begins") }
 func (p printer) Item(o *wire.Object) error { return say("  has", o) }
@@ -30,7 +33,10 @@ func (p printer) Keep(key types.NamespacedName) {
 	fmt.Println("  has", key, "which cannot be read")
 }
 
-func (p printer) Found(o *wire.Object) error    { return say("found", o) }
+func (p printer) Found(o *wire.Object) error {
+	defer func() { p.found <- o.Key().Name }()
+	return say("found", o)
+}
 func (p printer) Gone(key types.NamespacedName) { fmt.Println("gone", key) }
 
 func (p printer) Add(o *wire.Object) error    { return say("added", o) }
@@ -48,9 +54,15 @@ func say(what string, o *wire.Object) error {
 }
 
 // A sink hears of a server's pods, first those that are there, then what
-// happens, over one HTTP request.
+// happens, over one HTTP request. One of them cannot be read; it is asked for by
+// itself a second later.
 func Example() {
+	found := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("fieldSelector") == "metadata.name=odd" {
+			_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"15"},"items":[{"metadata":{"namespace":"ci","name":"odd","resourceVersion":"6"}}]}`)
+			return
+		}
 		_, _ = io.WriteString(w, `
 {"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"5"}}}
 {"type":"ADDED","object":{"metadata":{"namespace":"ci","name":"odd","resourceVersion":"6","labels":7}}}
@@ -58,7 +70,10 @@ func Example() {
 {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}
 {"type":"MODIFIED","object":{"metadata":{"namespace":"ci","name":"build","resourceVersion":"10"}}}
 {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"15"}}}
-{"type":"DELETED","object":{"metadata":{"namespace":"ci","name":"test","resourceVersion":"16"}}}
+`)
+		_ = http.NewResponseController(w).Flush()
+		<-found
+		_, _ = io.WriteString(w, `{"type":"DELETED","object":{"metadata":{"namespace":"ci","name":"test","resourceVersion":"16"}}}
 `)
 	}))
 	defer server.Close()
@@ -75,7 +90,7 @@ func Example() {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	pods := reflector.New(client, "pods", printer{enough: cancel}, reflector.Config{Namespace: "ci"})
+	pods := reflector.New(client, "pods", printer{found, cancel}, reflector.Config{Namespace: "ci"})
 	fmt.Println("stopped:", pods.Run(ctx))
 	// Output:
 	// a list begins
@@ -85,6 +100,7 @@ func Example() {
 	// the list is complete as of 9
 	// changed ci/build at 10
 	// nothing else up to 15
+	// found ci/odd at 6
 	// gone ci/test at 16
 	// stopped: <nil>
 }

@@ -373,6 +373,25 @@ func TestRefusedFloorAsksForTheNewest(t *testing.T) {
 			})
 		})
 	}
+	t.Run("too large, as an event", func(t *testing.T) {
+		tell(t, Config{}, []answer{
+			synced("9", quiet(1, "15"), event("ERROR", expiredStatus)),
+			{event("ERROR", tooLargeNow)},
+			synced("7", open),
+		}, func(s *story) {
+			s.pass(59 * time.Second)
+			s.after(time.Second, `
+				1m0s bookmark 15
+				1m0s WATCHLIST rv=15
+				1m0s begin
+				1m0s abort
+				1m0s WATCHLIST
+				1m0s begin
+				1m0s commit 7
+				1m0s relisted: expired
+			`)
+		})
+	})
 	older("expired", 410, expiredStatus)
 	older("too large, as a cause", 504, tooLargeNow)
 	older("too large, as a cause's message (1.17)", 504, status(504, "Timeout", "Timeout: Too large", `{"causes":[{"message":"Too large resource version"}]}`))
@@ -428,6 +447,28 @@ func TestOutage(t *testing.T) {
 			3m10.6s connection refused
 			3m10.6s failed 2, wait 1.6s
 		`)
+	})
+}
+
+// Upstream's clock starts its delays over two minutes into an outage, and every
+// two minutes again; ours go on as they were.
+func TestBackoffDoesNotStartOverInAnOutage(t *testing.T) {
+	var waits []time.Duration
+	cfg := Config{Trace: Trace{Failed: func(f Failure) { waits = append(waits, f.Wait) }}}
+	tell(t, cfg, []answer{synced("9", quiet(1, "15"), reset), {open}}, func(s *story) {
+		s.pass(59 * time.Second)
+		s.setDown(true)
+		s.pass(30 * time.Minute)
+		s.setDown(false)
+		s.pass(time.Minute)
+		if len(waits) < 100 {
+			s.t.Fatalf("%d attempts in half an hour", len(waits))
+		}
+		for i, wait := range waits[5:] {
+			if wait != 15*time.Second {
+				s.t.Fatalf("pause %d is %v", i+6, wait)
+			}
+		}
 	})
 }
 
