@@ -41,7 +41,7 @@ type credential struct {
 // It costs a call for each secret that the account lists, and none for accounts
 // without, which since Kubernetes 1.24 are most.
 func (r *Reconciler) observeCredentials(ctx context.Context, o *observation) error {
-	if r.config.DisableCredentials || o.Run.IsDone() || o.Pod != nil || o.Run.DeletionTimestamp != nil {
+	if r.config.DisableCredentials || o.Run.DeletionTimestamp != nil || !r.config.ours(o.Run) {
 		return nil
 	}
 	account, err := r.account(ctx, o.Run)

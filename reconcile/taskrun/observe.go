@@ -31,6 +31,13 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeTask(ctx, o); err != nil {
 		return nil, err
 	}
+	if o.Pod != nil || o.Run.IsDone() {
+		return o, nil
+	}
+	var err error
+	if o.LimitRanges, err = r.parts.Caches.LimitRanges(key.Namespace); err != nil {
+		return nil, fmt.Errorf("read LimitRanges: %w", err)
+	}
 	return o, r.observeCredentials(ctx, o)
 }
 

@@ -30,6 +30,9 @@ type observation struct {
 	// Actions are the StepActions that the steps of the task refer to, by name; they
 	// are looked at for as long as Task is.
 	Actions map[string]actionAnswer
+	// LimitRanges are those of the namespace; like Credentials they are looked for when
+	// there is no pod yet.
+	LimitRanges []corev1.LimitRange
 	// Credentials are those that a new pod's steps get.
 	Credentials []credential
 	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
@@ -363,7 +366,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 	if d.Refused != nil {
 		return d.refusedPod(status)
 	}
-	b := blueprint{run: d.Run, spec: status.TaskSpec, images: d.Images, credentials: d.Credentials, mode: d.Mode, config: d.config}
+	b := blueprint{run: d.Run, spec: status.TaskSpec, images: d.Images, credentials: d.Credentials, limitRanges: d.LimitRanges, mode: d.Mode, config: d.config}
 	sketch, refused := b.sketch()
 	if refused != nil {
 		return d.refuse(refused)

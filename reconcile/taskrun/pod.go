@@ -54,6 +54,7 @@ type blueprint struct {
 	config Config
 
 	credentials []credential
+	limitRanges []corev1.LimitRange
 }
 
 // A sketch is a pod of which it may not be known yet what its images run.
@@ -82,6 +83,7 @@ func (b *blueprint) sketch() (sketch, *refusal) {
 		return s, invalid("stepTemplate: %v", err)
 	}
 	stepResources(b.run, s.steps)
+	shareDefaults(s.steps, b.limitRanges)
 	return s, nil
 }
 

@@ -36,6 +36,7 @@ type server struct {
 
 	accounts map[string]*corev1.ServiceAccount // "default" is there anyway
 	secrets  map[string]*corev1.Secret
+	ranges   []corev1.LimitRange
 	pods     map[string]*corev1.Pod
 
 	frozen *server // what the caches show instead, if set
@@ -327,6 +328,7 @@ func (s *server) caches() Caches {
 			}
 			return crds.StepAction{}, false, nil
 		},
+		LimitRanges: func(string) ([]corev1.LimitRange, error) { return s.ranges, nil },
 		ServiceAccount: func(key types.NamespacedName) (corev1.ServiceAccount, bool, error) {
 			account, ok := s.accounts[key.Name]
 			if !ok {

@@ -132,6 +132,7 @@ func tell(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var ranges []corev1.LimitRange
 	accounts, secrets := map[string]*corev1.ServiceAccount{}, map[string]*corev1.Secret{}
 	tasks, actions := map[string]*crds.Task{}, map[string]*crds.StepAction{}
 	began := false
@@ -153,6 +154,10 @@ func tell(t *testing.T, file string) string {
 			account := &corev1.ServiceAccount{}
 			w.read(document, account)
 			accounts[account.Name] = account
+		case "LimitRange":
+			var one corev1.LimitRange
+			w.read(document, &one)
+			ranges = append(ranges, one)
 		case "Secret":
 			secret := &corev1.Secret{}
 			w.read(document, secret)
@@ -162,6 +167,7 @@ func tell(t *testing.T, file string) string {
 			w.read(document, run)
 			w.server = newServer(run)
 			w.server.tasks, w.server.steps = tasks, actions
+			w.server.ranges = ranges
 			w.server.accounts, w.server.secrets = accounts, secrets
 			w.restart()
 		case "Moment":

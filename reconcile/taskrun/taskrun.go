@@ -117,7 +117,9 @@ type Caches struct {
 	Task    func(types.NamespacedName) (crds.Task, bool, error)
 	Pod     func(types.NamespacedName) (corev1.Pod, bool, error)
 
-	StepAction     func(types.NamespacedName) (crds.StepAction, bool, error)
+	StepAction func(types.NamespacedName) (crds.StepAction, bool, error)
+	// LimitRanges are those of a namespace.
+	LimitRanges    func(namespace string) ([]corev1.LimitRange, error)
 	ServiceAccount func(types.NamespacedName) (corev1.ServiceAccount, bool, error)
 
 	// TaskRuns and Pods are the caches that the functions read, for the gate.
