@@ -136,6 +136,20 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	stepActionSource := reflector.New(api.tektonBeta, crds.ResourceStepActions, stepActionFIFO, reflector.Config{Rand: on.random(crds.ResourceStepActions), Trace: seen.Source})
 	seen.Watch(stepActionSource, stepActionFIFO, stepActions)
 
+	// ServiceAccounts: which secrets the steps of a run get. They wake nobody.
+	seen = registry.Chain("serviceaccounts")
+	accounts := indexer.New("serviceaccounts")
+	accountFIFO := fifo.New(accounts, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	accountSource := reflector.New(api.core, "serviceaccounts", accountFIFO, reflector.Config{Format: wire.Protobuf, Trace: seen.Source})
+	seen.Watch(accountSource, accountFIFO, accounts)
+
+	// LimitRanges: what a container is given that asks for nothing. They wake nobody.
+	seen = registry.Chain("limitranges")
+	limitRanges := indexer.New("limitranges")
+	limitRangeFIFO := fifo.New(limitRanges, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	limitRangeSource := reflector.New(api.core, "limitranges", limitRangeFIFO, reflector.Config{Format: wire.Protobuf, Trace: seen.Source})
+	seen.Watch(limitRangeSource, limitRangeFIFO, limitRanges)
+
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
 	// wait for a backoff to end.
@@ -155,13 +169,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	defer lose(nil)
 	taskRunReconciler := taskrun.New(taskRunConfig(cfg, api), taskrun.Parts{
 		Caches: taskrun.Caches{
-			TaskRun:    indexer.Read[crds.TaskRun](taskRuns).Get,
-			Head:       indexer.Read[taskrun.Head](taskRuns).Get,
-			Task:       indexer.Read[crds.Task](tasks).Get,
-			StepAction: indexer.Read[crds.StepAction](stepActions).Get,
-			Pod:        indexer.Read[corev1.Pod](pods).Get,
-			TaskRuns:   taskRuns,
-			Pods:       pods,
+			TaskRun:        indexer.Read[crds.TaskRun](taskRuns).Get,
+			Head:           indexer.Read[taskrun.Head](taskRuns).Get,
+			Task:           indexer.Read[crds.Task](tasks).Get,
+			StepAction:     indexer.Read[crds.StepAction](stepActions).Get,
+			ServiceAccount: indexer.Read[corev1.ServiceAccount](accounts).Get,
+			LimitRanges:    indexer.Read[corev1.LimitRange](limitRanges).List,
+			Pod:            indexer.Read[corev1.Pod](pods).Get,
+			TaskRuns:       taskRuns,
+			Pods:           pods,
 		},
 		Client:   taskrun.NewAPIClient(api.tekton, api.coreV1),
 		Gate:     gate,
@@ -178,6 +194,8 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError},
 			{Name: crds.ResourceTasks, Synced: tasks.Synced(), LastError: taskSource.LastError},
 			{Name: crds.ResourceStepActions, Synced: stepActions.Synced(), LastError: stepActionSource.LastError},
+			{Name: "serviceaccounts", Synced: accounts.Synced(), LastError: accountSource.LastError},
+			{Name: "limitranges", Synced: limitRanges.Synced(), LastError: limitRangeSource.LastError},
 			{Name: "pods", Synced: pods.Synced(), LastError: podSource.LastError},
 		},
 	})
@@ -192,10 +210,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	parts.Go(func() error { return tasks.Run(caching, taskFIFO) })
 	parts.Go(func() error { return stepActionSource.Run(caching) })
 	parts.Go(func() error { return stepActions.Run(caching, stepActionFIFO) })
+	parts.Go(func() error { return accountSource.Run(caching) })
+	parts.Go(func() error { return accounts.Run(caching, accountFIFO) })
+	parts.Go(func() error { return limitRangeSource.Run(caching) })
+	parts.Go(func() error { return limitRanges.Run(caching, limitRangeFIFO) })
 	parts.Go(func() error { return podSource.Run(caching) })
 	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
 	parts.Go(func() error {
-		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, stepActions, pods))
+		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, stepActions, accounts, limitRanges, pods))
 	})
 	parts.Go(func() error {
 		defer stopCaching()
