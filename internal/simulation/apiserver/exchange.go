@@ -15,7 +15,9 @@ type Request struct {
 	Resource    string
 	Subresource string
 	Key         types.NamespacedName
-	Nth         int // of those that are otherwise equal, from 1
+	Continues   bool // a list: it asks for another page
+	Initial     bool // a watch: it asks for the present objects first
+	Nth         int  // of those that are otherwise equal, from 1
 }
 
 // String names the request, for people and for draws.
@@ -30,7 +32,14 @@ func (r Request) String() string {
 	if r.Subresource != "" {
 		path += "/" + r.Subresource
 	}
-	return fmt.Sprintf("%s %s %s #%d", r.Actor, r.Verb, path, r.Nth)
+	verb := r.Verb
+	switch {
+	case r.Continues:
+		verb = "list on"
+	case r.Initial:
+		verb = "list and watch"
+	}
+	return fmt.Sprintf("%s %s %s #%d", r.Actor, verb, path, r.Nth)
 }
 
 // Writes tells whether the request is to change something.

@@ -45,6 +45,11 @@ type Verdict struct {
 	BytesPerSecond int
 	// Lag shows a list that need not be of now as of that many versions ago.
 	Lag int
+	// AsOf shows any list as of that version, whatever it asked for: a server that
+	// does not keep its word. 0: it does.
+	AsOf uint64
+	// End ends a watch as soon as it is open.
+	End Ending
 	// Mute accepts a watch, and never says anything.
 	Mute bool
 	// Bookmarks: how the watch's are.
@@ -69,15 +74,14 @@ type Event struct {
 	Object  *Object
 	Before  *Object // of MODIFIED: the version before
 	Initial bool    // of the initial events, or the bookmark that ends them
-	// Superseded: a newer version of the object is in this watch's way already.
-	Superseded bool
 }
 
 // An EventVerdict says what becomes of an event. The zero one lets it pass.
 type EventVerdict struct {
 	Fault string
 	Wait  time.Duration
-	// Skip does not tell it; only of a Superseded event that is MODIFIED.
+	// Skip does not tell it, if it is MODIFIED and the object has another version
+	// when the wait is over.
 	Skip bool
 	// Twice tells it twice.
 	Twice bool

@@ -152,6 +152,9 @@ func (s *Server) floorLocked(a ask) (uint64, *apierrors.StatusError) {
 
 // lagLocked is the version that is shown: now, or what a lagging server has.
 func (s *Server) lagLocked(a ask, floor uint64) uint64 {
+	if a.verdict.AsOf > 0 {
+		return min(max(a.verdict.AsOf, s.compacted), s.version)
+	}
 	lagging := s.version - min(uint64(a.verdict.Lag), s.version)
 	return min(max(floor, s.compacted, lagging), s.version)
 }

@@ -16,6 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -50,6 +51,9 @@ type ask struct {
 	accept   string
 	sent     time.Time
 	verdict  Verdict
+
+	object *unstructured.Unstructured // to be created
+	bad    error                      // why that is none
 }
 
 // ServeHTTP answers one request.
@@ -61,13 +65,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.sayVersion(w)
 		return
 	}
-	a, ok := s.parse(r, link)
-	if !ok {
-		answer(w, ask{}, nil, noResource())
-		return
-	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
+		return
+	}
+	a, ok := s.parse(r, link, body)
+	if !ok {
+		answer(w, ask{}, nil, noResource())
 		return
 	}
 	a.verdict = s.cfg.Interference.Request(a.Request)
@@ -137,8 +141,8 @@ func (a ask) lost() bool {
 	return v.Lose == BeforeActing || v.Lose == BeforeAnswering || v.Kill == BeforeActing || v.Kill == BeforeAnswering
 }
 
-// parse takes the URL apart.
-func (s *Server) parse(r *http.Request, link *Link) (ask, bool) {
+// parse takes the URL apart. What is to be created has its name in the body.
+func (s *Server) parse(r *http.Request, link *Link, body []byte) (ask, bool) {
 	a := ask{link: link, query: r.URL.Query(), accept: r.Header.Get("Accept"), sent: time.Now()}
 	a.Actor = link.Actor
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -166,6 +170,12 @@ func (s *Server) parse(r *http.Request, link *Link) (ask, bool) {
 		return a, false
 	}
 	a.Verb = verb(r, a)
+	a.Continues, a.Initial = a.query.Has("continue"), a.query.Get("sendInitialEvents") == "true"
+	if a.Verb == "create" {
+		if a.object, a.bad = decode(a.resource, body); a.bad == nil {
+			a.Key.Name = a.object.GetName()
+		}
+	}
 	a.Request = s.numbered(a.Request)
 	return a, true
 }
@@ -229,8 +239,10 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a ask, body []byt
 		Request: a.Request, resource: a.resource, sent: a.sent, fault: a.verdict.Fault, lost: a.lost(),
 		dryRun: a.query.Get("dryRun") == metav1.DryRunAll,
 	}
-	var err error
+	err := a.bad
 	switch a.Verb {
+	case "create":
+		act.object = a.object
 	case "patch":
 		act.patch, act.patchType = body, types.PatchType(r.Header.Get("Content-Type"))
 	case "delete":

@@ -18,12 +18,17 @@ type Config struct {
 	Interference Interference
 	// Seen is told of each exchange, under the server's lock. Default: nobody.
 	Seen func(Exchange)
+	// Told is told of each event of a watch that is not skipped, when it is sent or
+	// the watch ends in its place. Default: nobody.
+	Told func(Event, EventVerdict)
 	// Killed is told that Interference killed the process of an actor: its Link
 	// is cut already. Default: nobody.
 	Killed func(actor string)
 	// PageCap is how many objects a page has at most, whatever the client asks
 	// for. Default: 500.
 	PageCap int
+	// NoWatchList refuses lists as streams.
+	NoWatchList bool
 	// Minor is what /version says. Default: 37.
 	Minor int
 }
@@ -71,6 +76,9 @@ func New(cfg Config) *Server {
 	}
 	if cfg.Seen == nil {
 		cfg.Seen = func(Exchange) {}
+	}
+	if cfg.Told == nil {
+		cfg.Told = func(Event, EventVerdict) {}
 	}
 	if cfg.Killed == nil {
 		cfg.Killed = func(string) {}

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // bookmarkEvery is how often a watch hears that all is well.
@@ -52,6 +54,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	f.flush()
+	if a.verdict.End != GoOn {
+		f.endBy(a.verdict.End, f.framed("BOOKMARK", []byte("{}")))
+		return
+	}
 	if a.verdict.Mute {
 		<-r.Context().Done()
 		return
@@ -61,7 +67,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 			return
 		}
 	}
-	if a.query.Get("sendInitialEvents") == "true" && !f.bookmark(initial.version, true) {
+	if a.Initial && !f.bookmark(initial.version, true) {
 		return
 	}
 	f.follow()
@@ -75,14 +81,17 @@ func (f *follower) open() (initial snapshot, refused *apierrors.StatusError) {
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.removed[f.Resource] {
+	switch {
+	case s.removed[f.Resource]:
 		return initial, noResource()
+	case f.Initial && s.cfg.NoWatchList:
+		return initial, noWatchList(f.resource)
 	}
 	from, err := parseVersion(f.query.Get("resourceVersion"))
 	switch {
 	case err != nil:
 		return initial, apierrors.NewBadRequest(err.Error())
-	case from == 0 || f.query.Get("sendInitialEvents") == "true":
+	case from == 0 || f.Initial:
 		floor, refused := s.floorLocked(f.ask)
 		if refused != nil {
 			return initial, refused
@@ -95,6 +104,13 @@ func (f *follower) open() (initial snapshot, refused *apierrors.StatusError) {
 	f.position, f.began = from, from
 	s.watches[f] = true
 	return initial, nil
+}
+
+// noWatchList is how servers before 1.27, or without the feature, refuse.
+func noWatchList(r *Resource) *apierrors.StatusError {
+	return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", field.ErrorList{
+		field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled: "+r.Resource),
+	})
 }
 
 func (f *follower) close() {
@@ -116,9 +132,8 @@ func (f *follower) follow() {
 	defer minute.Stop()
 	for {
 		missed, news, end := f.missed()
-		for i, c := range missed {
-			later := func(l change) bool { return sameObject(c, l) }
-			if !f.pass(c, slices.ContainsFunc(missed[i+1:], later)) {
+		for _, c := range missed {
+			if !f.pass(c) {
 				return
 			}
 		}
@@ -142,10 +157,6 @@ func (f *follower) follow() {
 			return
 		}
 	}
-}
-
-func sameObject(a, b change) bool {
-	return a.object().resource == b.object().resource && a.object().GetUID() == b.object().GetUID()
 }
 
 // missed is what happened after the watch's position, which becomes now.
@@ -176,11 +187,11 @@ func (f *follower) bookmarked() uint64 {
 
 // pass tells one change, as far as this watch is to hear of it. It returns false
 // when the watch is over.
-func (f *follower) pass(c change, superseded bool) bool {
+func (f *follower) pass(c change) bool {
 	had, has := f.which.has(c.before), f.which.has(c.after)
 	switch {
 	case has && had:
-		return f.tell(Event{Type: "MODIFIED", Object: c.after, Before: c.before, Superseded: superseded})
+		return f.tell(Event{Type: "MODIFIED", Object: c.after, Before: c.before})
 	case has:
 		return f.tell(Event{Type: "ADDED", Object: c.after})
 	case had && c.after == nil:
@@ -203,13 +214,14 @@ func (f *follower) tell(e Event) bool {
 	if !sleep(f.r.Context(), v.Wait) {
 		return false
 	}
+	if v.Skip && e.Type == "MODIFIED" && f.server.superseded(e.Object) {
+		return true
+	}
+	f.server.cfg.Told(e, v)
 	raw := f.encoded(e.Object)
 	if v.End != GoOn {
 		f.endBy(v.End, f.framed(e.Type, raw))
 		return false
-	}
-	if v.Skip && e.Superseded && e.Type == "MODIFIED" {
-		return true
 	}
 	f.send(f.framed(e.Type, raw))
 	if v.Twice {
@@ -219,6 +231,14 @@ func (f *follower) tell(e Event) bool {
 		f.send(f.framed("MODIFIED", f.encoded(e.Before)))
 	}
 	return true
+}
+
+// superseded tells whether there is a newer version of an object.
+func (s *Server) superseded(o *Object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.objects[o.resource.Resource][types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}]
+	return now == nil || now.version > o.version
 }
 
 // bookmark tells how far the watch has come. It returns false when that is the

@@ -41,6 +41,11 @@ var mishaps = map[string]func(*Kubelet, *machine){
 	"deleted": func(k *Kubelet, m *machine) {
 		k.delete(m, 30)
 	},
+	"deleted once": func(k *Kubelet, m *machine) {
+		if k.firstOf(m) {
+			k.delete(m, 30)
+		}
+	},
 	"refused by the node": func(k *Kubelet, m *machine) {
 		if m.over() || m.main[0].running != nil || m.main[0].ended != nil {
 			return
@@ -107,6 +112,13 @@ var mishaps = map[string]func(*Kubelet, *machine){
 			}
 		})
 	},
+}
+
+// firstOf tells whether no other pod has had the name.
+func (k *Kubelet) firstOf(m *machine) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lives[m.key] == 1
 }
 
 // delete is somebody's deletion of the pod; the kubelet hears of it as of any.

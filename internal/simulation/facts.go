@@ -1,0 +1,174 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// Facts are what invariants may know beside the exchanges.
+type Facts struct {
+	Begun, Calm, Quiet, Over time.Time // Calm, Quiet and Over are zero until then
+
+	Runs       map[types.UID]*Run
+	Faults     map[string]int // by kind
+	Events     map[string]int // told, by resource
+	Outages    []Span
+	Stops      []Stop
+	Violations []Violation
+	Metrics    map[string]string // by pod, at the end
+	Leaks      string            // goroutines that should be gone
+	Held       map[string]int    // objects at the end, by resource; of pods those of runs
+	Newest     map[string]uint64 // version of the last change, by resource
+
+	RenewDeadline, RetryPeriod time.Duration
+
+	logs  lockedBuffer
+	links []*apiserver.Link
+}
+
+// Logs are all that the programs have logged.
+func (f *Facts) Logs() string { return f.logs.String() }
+
+// A Run is a TaskRun, and what is expected of it.
+type Run struct {
+	Key     types.NamespacedName
+	Created time.Time
+	Expect  Expect
+	// Disturbed is what happened to it besides its work; empty: nothing.
+	Disturbed []string
+	Gone      bool // deleted
+	Ended     time.Time
+	Last      *apiserver.Object
+}
+
+// Expect is what a run comes to if nothing happens to it but its work.
+type Expect struct {
+	Reason  string        // of its condition in the end
+	Results string        // name=value, with commas
+	Work    time.Duration // how long the steps take, at most
+}
+
+// A Span is an outage.
+type Span struct {
+	Kind     string
+	From, To time.Time
+	Dials    int // connections that were asked for in it
+}
+
+// A Stop is the end of a process that was told to stop.
+type Stop struct {
+	Actor string
+	Took  time.Duration
+	Err   error
+}
+
+func newFacts(w *World) *Facts {
+	return &Facts{
+		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, Events: map[string]int{},
+		Held: map[string]int{}, Newest: map[string]uint64{},
+		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
+	}
+}
+
+// see follows the runs.
+func (f *Facts) see(e apiserver.Exchange) {
+	if !e.Committed() {
+		return
+	}
+	if e.After != nil {
+		f.Newest[e.Resource] = e.After.Version()
+	}
+	if e.Resource != "taskruns" {
+		return
+	}
+	if e.Before == nil {
+		f.Runs[e.After.GetUID()] = &Run{Key: e.Key, Created: e.At, Expect: expectation(e.After), Last: e.After}
+		return
+	}
+	run := f.Runs[e.Before.GetUID()]
+	if run == nil {
+		return
+	}
+	if e.After == nil {
+		run.Gone = true
+		return
+	}
+	run.Last = e.After
+	if run.Ended.IsZero() && apiserver.Into[crds.TaskRun](e.After).IsDone() {
+		run.Ended = e.At
+	}
+	if !program(e.Actor) && e.Before.GetGeneration() != e.After.GetGeneration() {
+		run.Disturbed = append(run.Disturbed, "its spec was changed")
+	}
+}
+
+const expectAnnotation = "simulation/expect"
+
+// expectation is what the users have written on the run.
+func expectation(o *apiserver.Object) Expect {
+	var x Expect
+	reason, rest, _ := strings.Cut(o.GetAnnotations()[expectAnnotation], "|")
+	work, results, _ := strings.Cut(rest, "|")
+	x.Reason, x.Results = reason, results
+	x.Work, _ = time.ParseDuration(work)
+	return x
+}
+
+func (x Expect) annotation() map[string]string {
+	return map[string]string{expectAnnotation: fmt.Sprintf("%s|%s|%s", x.Reason, x.Work, x.Results)}
+}
+
+func (f *Facts) disturbOwner(pod *apiserver.Object, kind string) {
+	f.disturb(apiserver.Into[corev1.Pod](pod), kind)
+}
+
+func (f *Facts) disturb(pod *corev1.Pod, kind string) {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		if run := f.Runs[owner.UID]; run != nil {
+			run.Disturbed = append(run.Disturbed, kind)
+		}
+	}
+}
+
+// ownWork is the longest that a run may take by itself, with what happened to it.
+func (f *Facts) ownWork() time.Duration {
+	longest := time.Duration(0)
+	for _, run := range f.Runs {
+		longest = max(longest, run.allowance())
+	}
+	return longest
+}
+
+// allowance is the run's own time: its work, starts of containers, and what a
+// lost node takes to be given up.
+func (r *Run) allowance() time.Duration {
+	own := r.Expect.Work + 15*time.Second
+	if slices.Contains(r.Disturbed, "node lost") {
+		own += 3 * time.Minute
+	}
+	return own
+}
+
+func (f *Facts) quietSince(t time.Time) { f.Quiet = t }
+func (f *Facts) over(t time.Time)       { f.Over = t }
+
+// final counts what is there at the end.
+func (f *Facts) final(s *apiserver.Server) {
+	for _, resource := range []string{"taskruns", "tasks"} {
+		f.Held[resource] = len(s.Objects(resource))
+	}
+	for _, o := range s.Objects("pods") {
+		if o.GetLabels()["tekton.dev/taskRun"] != "" {
+			f.Held["pods"]++
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package simulation
+
+import (
+	"millrace/internal/simulation/apiserver"
+)
+
+// An Invariant is what must hold whatever goes wrong. To add one, write its New
+// and put it into Invariants; and plant a violation in invariant_test.go.
+type Invariant struct {
+	ID   string
+	Says string
+	New  func(*Facts, report) Check
+}
+
+// report tells of a violation.
+type report func(format string, args ...any)
+
+// A Check watches one simulation. See is called after each exchange, End when all
+// is over; both may be nil. It is told things one after the other.
+type Check struct {
+	See func(apiserver.Exchange)
+	End func()
+}
+
+// Invariants are all there are, by the numbers that docs/reliability.md gives them.
+func Invariants() []Invariant {
+	return []Invariant{
+		{"I1", "at most one live pod of a run's attempt, and no pod of another's is taken for its own", onePod},
+		{"I2", "every accepted run ends soon after the faults have", nothingLost},
+		{"I3", "no pod is made again after its first step was seen to begin", nothingTwice},
+		{"I4", "a status only goes forward", monotone},
+		{"I5", "a run that has ended is not written", completedIsOver},
+		{"I6", "nothing is written when nothing happens", quiescence},
+		{"I7", "the caches are what the server has, and the queues are empty", cachesAreTrue},
+		{"I8", "every write insists on what it was decided for, and is made by the leader", writesInsist},
+		{"I9", "a process that has stopped leaves nothing running", nothingLeaks},
+		{"I11", "an outage is not made worse", backsOff},
+		{"I12", "what is secret is told to nobody", secretsAreKept},
+		{"I16", "a run comes to what it would have come to without faults", sameEnds},
+	}
+}

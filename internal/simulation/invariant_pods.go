@@ -1,0 +1,121 @@
+package simulation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// podLife is what the server has seen of a pod.
+type podLife struct {
+	key   types.NamespacedName
+	run   types.UID
+	live  bool
+	begun bool // its first step was reported to have run
+}
+
+// podLives follows the pods of runs.
+type podLives map[types.UID]*podLife
+
+func (p podLives) see(e apiserver.Exchange) {
+	if e.Resource != "pods" || !e.Committed() {
+		return
+	}
+	if e.After == nil {
+		if life := p[e.Before.GetUID()]; life != nil {
+			life.live = false
+		}
+		return
+	}
+	pod := apiserver.Into[corev1.Pod](e.After)
+	life := p[pod.UID]
+	if life == nil {
+		life = &podLife{key: e.Key, live: true}
+		if owner := metav1.GetControllerOf(pod); owner != nil {
+			life.run = owner.UID
+		}
+		p[pod.UID] = life
+	}
+	life.live = pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	life.begun = life.begun || firstStepRan(pod)
+}
+
+func firstStepRan(pod *corev1.Pod) bool {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == pod.Spec.Containers[0].Name {
+			return s.State.Running != nil || s.State.Terminated != nil
+		}
+	}
+	return false
+}
+
+func (p podLives) of(run types.UID) []*podLife {
+	var all []*podLife
+	for _, life := range p {
+		if life.run == run {
+			all = append(all, life)
+		}
+	}
+	return all
+}
+
+// born is the pod that an exchange makes for a run, if it does.
+func born(e apiserver.Exchange) (run types.UID, ok bool) {
+	if e.Resource != "pods" || !e.Committed() || e.Before != nil || !program(e.Actor) {
+		return "", false
+	}
+	owner := metav1.GetControllerOf(e.After)
+	if owner == nil {
+		return "", true
+	}
+	return owner.UID, true
+}
+
+// onePod is I1.
+func onePod(_ *Facts, report report) Check {
+	lives := podLives{}
+	return Check{See: func(e apiserver.Exchange) {
+		if run, ok := born(e); ok {
+			for _, other := range lives.of(run) {
+				if other.live {
+					report("%s is made while %s of the same run lives", e.Key, other.key)
+				}
+			}
+		}
+		lives.see(e)
+		if e.Resource != "taskruns" || !program(e.Actor) || !e.Committed() || e.After == nil {
+			return
+		}
+		run := apiserver.Into[crds.TaskRun](e.After)
+		if len(run.Status.Steps) == 0 {
+			return
+		}
+		for _, life := range lives {
+			if life.run == run.UID && life.key.Name == run.Status.PodName {
+				return
+			}
+		}
+		report("%s tells of the steps of pod %q, which was never its own", e.Key, run.Status.PodName)
+	}}
+}
+
+// nothingTwice is I3.
+func nothingTwice(_ *Facts, report report) Check {
+	lives := podLives{}
+	return Check{See: func(e apiserver.Exchange) {
+		if run, ok := born(e); ok {
+			if run == "" {
+				report("%s is made for no run", e.Key)
+			}
+			for _, earlier := range lives.of(run) {
+				if earlier.begun {
+					report("%s is made though the first step of an earlier pod of the run has begun", e.Key)
+				}
+			}
+		}
+		lives.see(e)
+	}}
+}

@@ -1,0 +1,190 @@
+package simulation
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// quiescence is I6. A Lease is renewed for ever, and an event may come late.
+func quiescence(f *Facts, report report) Check {
+	return Check{See: func(e apiserver.Exchange) {
+		if !f.Quiet.IsZero() && program(e.Actor) && work(e.Request) {
+			report("%s, %s after all had ended", e, e.At.Sub(f.Quiet).Round(time.Second))
+		}
+	}}
+}
+
+// cachesAreTrue is I7, as far as the metrics tell.
+func cachesAreTrue(f *Facts, report report) Check {
+	return Check{End: func() {
+		for pod, metrics := range f.Metrics {
+			if metrics == "" {
+				report("%s has no metrics", pod)
+				continue
+			}
+			for resource, held := range f.Held {
+				if got := metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`); got != float64(held) {
+					report("%s has %g %s in its cache, the server %d", pod, got, resource, held)
+				}
+				if got := metric(metrics, `informer_queued_items{resource="`+resource+`"}`); got != 0 {
+					report("%s has %g %s that wait to be taken into its cache", pod, got, resource)
+				}
+				if got := metric(metrics, `informer_store_resource_version{resource="`+resource+`"}`); got < float64(f.Newest[resource]) && held > 0 {
+					report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, f.Newest[resource])
+				}
+			}
+			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got != 0 {
+				report("%s has %g keys in its queue", pod, got)
+			}
+		}
+	}}
+}
+
+// metric reads one of a text; -1 if it is not there.
+func metric(text, name string) float64 {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err == nil {
+				return v
+			}
+		}
+	}
+	return -1
+}
+
+// writesInsist is I8.
+func writesInsist(f *Facts, report report) Check {
+	renewed := map[string]time.Time{} // by actor: when its last renewal was sent
+	holder, since := "", time.Time{}
+	return Check{See: func(e apiserver.Exchange) {
+		if e.Resource == "leases" && e.Committed() && e.After != nil && e.Key.Name == leaseName {
+			lease := apiserver.Into[coordinationv1.Lease](e.After)
+			if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != holder {
+				holder, since = *lease.Spec.HolderIdentity, e.At
+			}
+			if program(e.Actor) {
+				renewed[e.Actor] = e.Sent
+			}
+			return
+		}
+		if !program(e.Actor) || !work(e.Request) || !e.Committed() {
+			return
+		}
+		switch e.Verb {
+		case "patch", "update":
+			if e.ResourceVersion == "" && e.UID == "" {
+				report("%s insists on nothing", e.Request)
+			}
+			if e.Resource == "taskruns" && e.ResourceVersion == "" {
+				report("%s insists on no version", e.Request)
+			}
+		case "delete":
+			if e.UID == "" {
+				report("%s insists on no UID", e.Request)
+			}
+		}
+		last, ok := renewed[e.Actor]
+		switch late := e.Sent.Sub(last); {
+		case !ok:
+			report("%s without ever having had the Lease", e.Request)
+		case late > f.RenewDeadline+f.RetryPeriod:
+			report("%s, %s after the last renewal", e.Request, late)
+		}
+		if pod, _, _ := strings.Cut(e.Actor, "."); holder != pod && e.Sent.After(since.Add(f.RenewDeadline+f.RetryPeriod)) {
+			report("%s while %q has the Lease", e.Request, holder)
+		}
+	}}
+}
+
+// nothingLeaks is I9.
+func nothingLeaks(f *Facts, report report) Check {
+	return Check{End: func() {
+		if f.Leaks != "" {
+			report("left running:\n%s", f.Leaks)
+		}
+		for _, s := range f.Stops {
+			if s.Took > 30*time.Second {
+				report("%s took %s to stop", s.Actor, s.Took)
+			}
+		}
+	}}
+}
+
+// backsOff is I11: lists and watches that are refused come at most once a second,
+// averaged over half a minute; and so do attempts to connect, for each resource.
+func backsOff(f *Facts, report report) Check {
+	const window = 30 * time.Second
+	type who struct{ actor, resource string }
+	refused := map[who][]time.Time{}
+	return Check{
+		See: func(e apiserver.Exchange) {
+			if !program(e.Actor) || e.Verb != "list" && e.Verb != "watch" || e.Code == 200 {
+				return
+			}
+			w := who{e.Actor, e.Resource}
+			times := append(refused[w], e.At)
+			for e.At.Sub(times[0]) > window {
+				times = times[1:]
+			}
+			refused[w] = times
+			if float64(len(times)) > window.Seconds() {
+				report("%s was refused %s %d times in %s", e.Actor, e.Resource, len(times), window)
+			}
+		},
+		End: func() {
+			const resources = 7 // of four caches, Lease, events, and what workers write
+			for _, o := range f.Outages {
+				if o.To.IsZero() {
+					continue
+				}
+				if most := resources * (o.To.Sub(o.From).Seconds() + 10) * 2; float64(o.Dials) > most {
+					report("%d attempts to connect in %s", o.Dials, o.To.Sub(o.From))
+				}
+			}
+		},
+	}
+}
+
+var secret = regexp.MustCompile(canary)
+
+// secretsAreKept is I12. A run's own spec, the frozen copy of it and its results
+// are where users look for them.
+func secretsAreKept(f *Facts, report report) Check {
+	return Check{
+		See: func(e apiserver.Exchange) {
+			if !e.Committed() || e.After == nil || !program(e.Actor) {
+				return
+			}
+			switch e.Resource {
+			case "events":
+				if secret.Match(e.After.JSON()) {
+					report("an event tells the secret: %s", e.After.JSON())
+				}
+			case "taskruns":
+				run := apiserver.Into[crds.TaskRun](e.After)
+				if secret.MatchString(text(run.Status.Conditions)) || secret.MatchString(text(run.Labels)) {
+					report("the status of %s tells the secret", e.Key)
+				}
+			}
+		},
+		End: func() {
+			if i := strings.Index(f.Logs(), canary); i >= 0 {
+				logs := f.Logs()
+				report("the log tells the secret: %s", logs[max(0, i-200):i])
+			}
+			for pod, text := range f.Metrics {
+				if strings.Contains(text, canary) {
+					report("the metrics of %s tell the secret", pod)
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,105 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// creates has a user create a run, at a time.
+func (w *World) creates(at time.Duration, ns, name string, what recipe) {
+	w.does(at, "user run", ns+"/"+name, func() {
+		spec, expect := what(drawer(w.Plan.Seed, ns+"/"+name))
+		run := &crds.TaskRun{Spec: spec}
+		run.Namespace, run.Name, run.Annotations = ns, name, expect.annotation()
+		_, _ = w.user.Create("taskruns", run)
+	})
+}
+
+// does has a user do something, unless the plan was restricted to other things.
+// The time is drawn to the nanosecond within a millisecond.
+func (w *World) does(at time.Duration, kind, name string, do func()) {
+	w.Agenda.After(at+w.Plan.Seed.Between(0, time.Millisecond, kind, name), func() {
+		if w.Plan.Only != nil && !w.Plan.Only[kind+": "+name] {
+			return
+		}
+		w.ledger.mu.Lock()
+		w.ledger.fired[kind+": "+name] = kind
+		w.ledger.mu.Unlock()
+		do()
+	})
+}
+
+// tasks has a user keep the Task of a namespace.
+func (w *World) tasks(namespaces ...string) {
+	for _, ns := range namespaces {
+		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "task", ns), func() { _, _ = w.user.Create("tasks", build(ns, 1)) })
+	}
+}
+
+func (w *World) editsTask(at time.Duration, ns string, edition int) {
+	w.does(at, "user edits a Task", fmt.Sprint(ns, " edition ", edition), func() {
+		key := types.NamespacedName{Namespace: ns, Name: "build"}
+		_, err := apiserver.Change(w.user, "tasks", "", key, func(t *crds.Task) { t.Spec = build(ns, edition).Spec })
+		if err != nil {
+			_, _ = w.user.Create("tasks", build(ns, edition))
+		}
+	})
+}
+
+func (w *World) cancels(at time.Duration, ns, name string) {
+	w.does(at, "user cancels a run", ns+"/"+name, func() {
+		_, _ = w.user.Patch("taskruns", "", types.NamespacedName{Namespace: ns, Name: name}, `{"spec":{"status":"TaskRunCancelled"}}`)
+	})
+}
+
+func (w *World) deletes(at time.Duration, ns, name string) {
+	w.does(at, "user deletes a run", ns+"/"+name, func() {
+		_, _ = w.user.Delete("taskruns", types.NamespacedName{Namespace: ns, Name: name}, metav1.DeleteOptions{})
+	})
+}
+
+// orphans deletes a run and leaves its pod, which then belongs to nobody.
+func (w *World) orphans(at time.Duration, ns, name string) {
+	w.does(at, "user orphans a pod", ns+"/"+name, func() {
+		key := types.NamespacedName{Namespace: ns, Name: name}
+		run, ok := w.Server.Object("taskruns", key)
+		if !ok {
+			return
+		}
+		_ = w.user.Release("pods", types.NamespacedName{Namespace: ns, Name: name + "-pod"}, run.GetUID())
+		_, _ = w.user.Delete("taskruns", key, metav1.DeleteOptions{})
+	})
+}
+
+// recreates deletes a run and makes another one of its name at once.
+func (w *World) recreates(at time.Duration, ns, name string, what recipe) {
+	w.does(at, "user recreates a run", ns+"/"+name, func() {
+		key := types.NamespacedName{Namespace: ns, Name: name}
+		if _, err := w.user.Delete("taskruns", key, metav1.DeleteOptions{}); err != nil {
+			return
+		}
+		spec, expect := what(drawer(w.Plan.Seed, ns+"/"+name+"/again"))
+		run := &crds.TaskRun{Spec: spec}
+		run.Namespace, run.Name, run.Annotations = ns, name, expect.annotation()
+		_, _ = w.user.Create("taskruns", run)
+	})
+}
+
+// deletesPod deletes a run's pod.
+func (w *World) deletesPod(at time.Duration, ns, name string) {
+	w.does(at, "user deletes a pod", ns+"/"+name, func() {
+		key := types.NamespacedName{Namespace: ns, Name: name + "-pod"}
+		if o, ok := w.Server.Object("pods", key); ok {
+			w.mu.Lock()
+			w.facts.disturbOwner(o, "its pod was deleted")
+			w.mu.Unlock()
+			_, _ = w.user.Delete("pods", key, metav1.DeleteOptions{})
+		}
+	})
+}

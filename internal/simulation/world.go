@@ -1,0 +1,394 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/internal/simulation/apiserver"
+	"millrace/internal/simulation/kubelet"
+	"millrace/internal/simulation/turnstile"
+)
+
+// The program's own namespace and Lease.
+const (
+	namespace = "tekton-pipelines"
+	leaseName = "millrace-controller"
+)
+
+// How long the parts of a simulation are.
+const (
+	// healing is how long after the last fault every run must have ended, apart
+	// from its own work.
+	healing = 2 * time.Minute
+	// quiet is how long nothing may be written then.
+	quiet = 10 * time.Minute
+)
+
+// Setting is what does not change from plan to plan.
+type Setting struct {
+	// Program is what is simulated.
+	Program Program
+	// LeaseDuration, RenewDeadline and RetryPeriod are those that Program uses.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// Invariants are checked. Default: Invariants().
+	Invariants []Invariant
+}
+
+// World is one simulation while it runs.
+type World struct {
+	Plan   Plan
+	Server *apiserver.Server
+	Agenda *turnstile.Agenda
+
+	setting      Setting
+	ledger       *ledger
+	interference *interference
+	kubelet      *kubelet.Kubelet
+	user         apiserver.Actor
+	begun        time.Time
+	workload     Workload
+
+	processes sync.WaitGroup
+	alive     map[string]*process // by pod name; the agenda's
+	lives     map[string]int      // incarnations, by pod name
+	ending    bool
+
+	mu       sync.Mutex
+	lines    []Line
+	hash     uint64
+	facts    *Facts
+	checks   []Check
+	requests int
+	writes   int  // of work, committed by the program
+	busy     bool // since watchForWork
+	bans     []*ban
+}
+
+// A Line is one of the timeline.
+type Line struct {
+	At   time.Duration
+	Text string
+}
+
+// Play plays a plan. It has to be called in a bubble of testing/synctest.
+func Play(p Plan, s Setting) *Result {
+	w := newWorld(p, s)
+	ctx, stop := context.WithCancel(context.Background())
+	var parts sync.WaitGroup
+	parts.Go(func() { w.Agenda.Run(ctx) })
+	parts.Go(func() { _ = w.Server.Run(ctx) })
+	w.unfold()
+	w.stopAll()
+	stop()
+	parts.Wait()
+	w.leaks()
+	return w.result()
+}
+
+func newWorld(p Plan, s Setting) *World {
+	w := &World{
+		Plan: p, Agenda: turnstile.NewAgenda(), setting: s, begun: time.Now(), workload: workload(p.Workload),
+		alive: map[string]*process{}, lives: map[string]int{}, ledger: newLedger(p), hash: fnv.New64a().Sum64(),
+	}
+	w.interference = newInterference(p, w.ledger)
+	w.Server = apiserver.New(apiserver.Config{
+		Interference: w.interference, Seen: w.saw, Told: w.told,
+		Killed:      func(actor string) { w.Agenda.After(0, func() { w.bury(actor) }) },
+		PageCap:     5,
+		NoWatchList: p.Chaos > 0 && p.Seed.Happens(0.3, "no watch-list"),
+	})
+	w.interference.now = w.Server.Version
+	w.interference.ban = w.banned
+	w.interference.terms = func(actor string) { w.Agenda.After(0, func() { w.tellToStop(actor) }) }
+	w.kubelet = kubelet.New(kubelet.Config{Server: w.Server, Agenda: w.Agenda, Seed: p.Seed, Mishap: w.mishap})
+	w.user = w.Server.Actor("user")
+	w.facts = newFacts(w)
+	invariants := s.Invariants
+	if invariants == nil {
+		invariants = Invariants()
+	}
+	for _, i := range invariants {
+		w.checks = append(w.checks, i.New(w.facts, w.violated(i)))
+	}
+	return w
+}
+
+// unfold lets everything happen, and returns when it has.
+func (w *World) unfold() {
+	for i := range w.workload.replicas(w.Plan) {
+		w.Agenda.After(w.Plan.Seed.Between(0, time.Second, "start", fmt.Sprint(i)), func() { w.start(fmt.Sprint("millrace-", i)) })
+	}
+	w.workload.Users(w)
+	if w.Plan.Chaos > 0 {
+		w.disrupt(w.workload.Lasts)
+	}
+	w.collectOrphans()
+	time.Sleep(w.workload.Lasts)
+	w.calm()
+	time.Sleep(healing + w.facts.ownWork())
+	time.Sleep(time.Minute) // for what events and Leases there may still be
+	w.facts.quietSince(time.Now())
+	time.Sleep(quiet)
+	w.facts.over(time.Now())
+	w.scrape()
+}
+
+// calm lets nothing go wrong from now on.
+func (w *World) calm() {
+	w.ledger.settle()
+	w.interference.thaw()
+	w.mu.Lock()
+	w.facts.Calm = time.Now()
+	w.mu.Unlock()
+	w.note("nothing goes wrong from now on")
+}
+
+// saw is told of each exchange, under the server's lock.
+func (w *World) saw(e apiserver.Exchange) {
+	w.kubelet.Saw(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lineLocked(e.String())
+	if e.Fault != "" {
+		w.facts.Faults[e.Fault]++
+	}
+	if program(e.Actor) {
+		w.requests++
+		if e.Committed() && work(e.Request) {
+			w.writes++
+			w.busy = true
+		}
+	} else if e.Committed() && work(e.Request) {
+		w.busy = true
+	}
+	w.facts.see(e)
+	for _, c := range w.checks {
+		if c.See != nil {
+			c.See(e)
+		}
+	}
+}
+
+// told is told of each event of a watch.
+func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fault := ""
+	if v.Fault != "" {
+		fault = "  ⚡ " + v.Fault
+		w.facts.Faults[v.Fault]++
+	}
+	if e.Type == "BOOKMARK" && fault == "" {
+		return
+	}
+	w.facts.Events[e.Watch.Resource]++
+	w.lineLocked(fmt.Sprintf("%s is told %s %s/%s@%d%s", e.Watch, e.Type, e.Object.GetNamespace(), e.Object.GetName(), e.Object.Version(), fault))
+}
+
+func (w *World) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lineLocked(fmt.Sprintf(format, args...))
+}
+
+func (w *World) lineLocked(text string) {
+	at := time.Since(w.begun)
+	w.lines = append(w.lines, Line{at, text})
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, w.hash, int64(at), text)
+	w.hash = h.Sum64()
+}
+
+// program tells whether an actor is the program.
+func program(actor string) bool { return strings.HasPrefix(actor, "millrace-") }
+
+// mishap is what happens to a pod, if anything does.
+func (w *World) mishap(pod *corev1.Pod) kubelet.Mishap {
+	name := pod.Namespace + "/" + pod.Name
+	if planned, ok := w.workload.mishap(pod); ok {
+		w.disturbed(pod, planned.Kind)
+		return planned
+	}
+	for _, kind := range kubelet.Mishaps() {
+		if w.ledger.happens("pod "+kind, 0.03, name+" "+string(pod.UID)) {
+			w.disturbed(pod, kind)
+			return kubelet.Mishap{Kind: kind, After: w.Plan.Seed.Between(0, 12*time.Second, "mishap", name)}
+		}
+	}
+	return kubelet.Mishap{}
+}
+
+func (w *World) disturbed(pod *corev1.Pod, kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts.disturb(pod, kind)
+	w.facts.Faults["pod "+kind]++
+}
+
+// collectOrphans is the garbage collector.
+func (w *World) collectOrphans() {
+	collector := w.Server.Actor("garbage collector")
+	n := 0
+	var look func()
+	look = func() {
+		n++
+		for _, o := range w.Server.Orphans() {
+			_, _ = collector.Delete(o.Resource, o.Key, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}})
+		}
+		w.Agenda.After(w.Plan.Seed.Between(300*time.Millisecond, 3*time.Second, "collect", fmt.Sprint(n)), look)
+	}
+	w.Agenda.After(time.Second, look)
+}
+
+// A ban refuses requests for a while.
+type ban struct {
+	kind string
+	of   func(apiserver.Request) bool
+	with apiserver.Verdict
+}
+
+func (w *World) forbid(kind string, of func(apiserver.Request) bool, with apiserver.Verdict) (end func()) {
+	b := &ban{kind, of, with}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bans = append(w.bans, b)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.bans = slices.DeleteFunc(w.bans, func(other *ban) bool { return other == b })
+	}
+}
+
+func (w *World) banned(r apiserver.Request) (string, *apiserver.Verdict) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.bans {
+		if b.of(r) {
+			v := b.with
+			return b.kind, &v
+		}
+	}
+	return "", nil
+}
+
+// foreignWriter annotates a run every 50 ms.
+func (w *World) foreignWriter(name string) (end func()) {
+	over, n := false, 0
+	var write func()
+	write = func() {
+		if over {
+			return
+		}
+		n++
+		if runs := w.Server.Objects("taskruns"); len(runs) > 0 {
+			o := runs[w.Plan.Seed.Below(len(runs), "foreign", name)]
+			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+			_, _ = w.Server.Actor("foreign writer").Patch("taskruns", "", key, fmt.Sprintf(`{"metadata":{"annotations":{"foreign":"%d"}}}`, n))
+		}
+		w.Agenda.After(w.Plan.Seed.Between(45*time.Millisecond, 55*time.Millisecond, "foreign", name, fmt.Sprint(n)), write)
+	}
+	write()
+	return func() { over = true }
+}
+
+func (w *World) watchForWork() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = false
+}
+
+func (w *World) worked() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy
+}
+
+func (w *World) span(kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts.Outages = append(w.facts.Outages, Span{Kind: kind, From: time.Now(), Dials: w.dialsLocked()})
+}
+
+func (w *World) spanEnd(string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &w.facts.Outages[len(w.facts.Outages)-1]
+	s.To, s.Dials = time.Now(), w.dialsLocked()-s.Dials
+}
+
+// Violation is a broken invariant.
+type Violation struct {
+	Invariant string
+	At        time.Duration
+	What      string
+}
+
+func (w *World) violated(i Invariant) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		v := Violation{i.ID, time.Since(w.begun), fmt.Sprintf(format, args...)}
+		w.facts.Violations = append(w.facts.Violations, v)
+		w.lines = append(w.lines, Line{v.At, "✗ " + i.ID + ": " + v.What})
+	}
+}
+
+// Result is what became of a plan.
+type Result struct {
+	Plan       Plan
+	Violations []Violation
+	Lines      []Line
+	Hash       uint64
+	Lasted     time.Duration
+	Requests   int
+	Writes     int            // of TaskRuns and pods, by the program
+	Faults     map[string]int // by kind
+	Fired      []string       // names of what could be left out of the plan
+	Facts      *Facts
+}
+
+func (w *World) result() *Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.checks {
+		if c.End != nil {
+			c.End()
+		}
+	}
+	r := &Result{
+		Plan: w.Plan, Violations: w.facts.Violations, Lines: w.lines, Hash: w.hash, Lasted: time.Since(w.begun),
+		Requests: w.requests, Writes: w.writes, Faults: w.facts.Faults, Facts: w.facts,
+	}
+	for name := range w.ledger.fired {
+		r.Fired = append(r.Fired, name)
+	}
+	slices.Sort(r.Fired)
+	for _, name := range r.Fired {
+		if kind := w.ledger.fired[name]; disruptive(kind) {
+			r.Faults[kind]++
+		}
+	}
+	return r
+}
+
+// disruptive are kinds that no exchange or event tells of.
+func disruptive(kind string) bool {
+	return slices.ContainsFunc(disruptions(), func(d disruption) bool { return d.kind == kind }) || strings.HasPrefix(kind, "user ")
+}
+
+// Timeline writes the lines for people.
+func (r *Result) Timeline(out io.Writer, only func(Line) bool) {
+	for _, l := range r.Lines {
+		if only == nil || only(l) {
+			_, _ = fmt.Fprintf(out, "%12.6fs  %s\n", l.At.Seconds(), l.Text)
+		}
+	}
+}
