@@ -23,12 +23,16 @@ func (r *Registry) source(resource string) (reflector.Trace, func(*reflector.Ref
 	}
 	age := prometheus.NewDesc("informer_last_event_age_seconds",
 		"How long ago the server was last heard in a watch. Bookmarks come once a minute.", nil, labels)
+	quarantined := prometheus.NewDesc("quarantined_keys",
+		"Objects whose newest state could not be taken in; they are asked for again one by one.", nil, labels)
 	return trace, func(source *reflector.Reflector) {
 		r.collect(func(send func(*prometheus.Desc, prometheus.ValueType, float64)) {
-			if last := source.Status().LastEvent; !last.IsZero() {
+			status := source.Status()
+			send(quarantined, prometheus.GaugeValue, float64(status.Quarantined))
+			if last := status.LastEvent; !last.IsZero() {
 				send(age, prometheus.GaugeValue, time.Since(last).Seconds())
 			}
-		}, age)
+		}, quarantined, age)
 	}
 }
 
