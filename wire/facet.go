@@ -19,12 +19,17 @@ type Facet struct{ def *facet }
 type facet struct {
 	text string
 	path []facetStep
+	// inProtobuf: the steps have the numbers of their fields, and the value is
+	// spelled so.
+	inProtobuf bool
+	spelled    spelling
 }
 
 // facetStep is one step on the way from the object to the value.
 type facetStep struct {
 	kind        stepKind
 	name, value string // of a member: its name; of an item: the member that it must have
+	number      int32  // of that member's field in protobuf; 0 if it is not known
 }
 
 type stepKind uint8
@@ -47,7 +52,8 @@ const (
 // Anything else, and what is not there, is no value. What a path says twice is
 // as the ordinary decoder into a map has it: the last one counts.
 //
-// It panics if the path cannot be read: it is a constant of the program.
+// Of an object in protobuf it is not known: see NewFacetOf. It panics if the path
+// cannot be read: it is a constant of the program.
 func NewFacet(path string) Facet {
 	steps, err := parseFacet(path)
 	if err != nil {

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"slices"
-	"strconv"
 	"unsafe"
 )
 
@@ -14,8 +13,9 @@ const maxFacets = 1 << 10
 
 // Facet is the value of a facet, of several the first, "" if there is none.
 //
-// It is known if the object has come through a Scanner that has this facet. It
-// is not known of any other object, such as one that Scan has read; nor if the
+// It is known if the object has come through a Scanner that has this facet; in
+// protobuf, one that NewFacetOf has made. It is not known of any other object,
+// such as one that the function Scan has read; nor if the
 // facets of the object are longer than 1 KiB together: then none of them is
 // kept. Who is told so decodes the object.
 func (o *Object) Facet(f Facet) (value string, known bool) {
@@ -31,9 +31,9 @@ func (o *Object) FacetValues(f Facet) (values []string, known bool) {
 // values is the facet's part of the object's facets.
 func (o *Object) values(f Facet) (values string, known bool) {
 	if o.loan != nil {
-		return o.loan.tree().values(o.loan.facets, f)
+		return o.loan.tree().values(o.loan.facets, f, o.format)
 	}
-	return o.facets.values(f)
+	return o.facets.values(f, o.format)
 }
 
 // facets is what an object has for all the facets of its Scanner. Objects that
@@ -45,11 +45,11 @@ type facets struct {
 	text string
 }
 
-func (s *facets) values(f Facet) (values string, known bool) {
+func (s *facets) values(f Facet, of Format) (values string, known bool) {
 	if s == nil {
 		return "", false
 	}
-	return s.tree.values(s.text, f)
+	return s.tree.values(s.text, f, of)
 }
 
 // facetSize is the memory that they take.
@@ -68,12 +68,12 @@ func (o *Object) facetSize() int {
 }
 
 // values finds the part of one facet.
-func (t *facetTree) values(text string, f Facet) (values string, known bool) {
+func (t *facetTree) values(text string, f Facet, of Format) (values string, known bool) {
 	if t == nil || f.def == nil || text == "" {
 		return "", false
 	}
 	i := slices.Index(t.facets, f.def.text)
-	if i < 0 {
+	if i < 0 || of == Protobuf && !t.inProtobuf[i] {
 		return "", false
 	}
 	for range i {
@@ -154,16 +154,17 @@ func (t *facetTree) encode(to []byte, l *lexer, m *meta) []byte {
 	return to
 }
 
-// noted is one value of a facet: where it stands, or a number of items.
+// noted is one value of a facet: a text, by where it stands, or a number.
 type noted struct {
-	facet int
-	at    span
-	items int
+	facet   int
+	at      span
+	spelled spelling // as it is here
+	number  int64
 }
 
 func (n *noted) append(to []byte, l *lexer) []byte {
-	if n.at.to == 0 {
-		text := strconv.Itoa(n.items)
+	if n.spelled != asText {
+		text := n.spelled.format(n.number)
 		return append(append(to, byte(len(text))), text...)
 	}
 	text := l.bytes(n.at)

@@ -8,6 +8,10 @@ type facetTree struct {
 	root    facetNode
 	facets  []string // their paths, in the order in which values are kept
 	numbers []bool   // which of them are numbers of items
+	// inProtobuf is which of them are known of objects in protobuf; some says
+	// whether any is.
+	inProtobuf []bool
+	some       bool
 }
 
 // facetNode is a place in an object that facets lead to, or through.
@@ -20,6 +24,7 @@ type facetNode struct {
 	items   []facetEdge
 	every   *facetNode
 	below   []int // the facets that end here or further on
+	spelled spelling
 }
 
 type facetEdge struct {
@@ -34,13 +39,24 @@ func newFacetTree(list []Facet) *facetTree {
 		return nil
 	}
 	t := &facetTree{}
-	for _, f := range list {
-		if f.def == nil || slices.Contains(t.facets, f.def.text) {
-			continue
+	// Of two for the same path, the one that knows more.
+	for _, f := range slices.SortedStableFunc(slices.Values(list), moreFirst) {
+		if f.def != nil && !slices.Contains(t.facets, f.def.text) {
+			t.add(f.def)
 		}
-		t.add(f.def)
 	}
 	return t
+}
+
+func moreFirst(a, b Facet) int {
+	switch more, other := a.def != nil && a.def.inProtobuf, b.def != nil && b.def.inProtobuf; {
+	case more == other:
+		return 0
+	case more:
+		return -1
+	default:
+		return 1
+	}
 }
 
 func (t *facetTree) add(f *facet) {
@@ -57,9 +73,12 @@ func (t *facetTree) add(f *facet) {
 	last := f.path[len(f.path)-1].kind
 	if last != toNumber {
 		n.ends = append(n.ends, i)
+		n.spelled = max(n.spelled, f.spelled)
 	}
 	t.facets = append(t.facets, f.text)
 	t.numbers = append(t.numbers, last == toNumber)
+	t.inProtobuf = append(t.inProtobuf, f.inProtobuf)
+	t.some = t.some || f.inProtobuf
 }
 
 // next is where a step leads to.
@@ -75,8 +94,9 @@ func (n *facetNode) next(s facetStep) *facetNode {
 		edges = &n.items
 	default:
 	}
-	for _, e := range *edges {
-		if e.facetStep == s {
+	for i := range *edges {
+		if e := &(*edges)[i]; e.name == s.name && e.value == s.value {
+			e.number = max(e.number, s.number)
 			return e.to
 		}
 	}
@@ -167,7 +187,7 @@ func (l *lexer) facetItems(m *meta, n *facetNode) {
 			l.skip()
 		}
 	}
-	m.note(n.counts, noted{items: items})
+	m.note(n.counts, noted{spelled: asNumber, number: int64(items)})
 }
 
 // facetItem takes an item that has to be looked at before it is known whether it

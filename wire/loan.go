@@ -46,7 +46,7 @@ func (b *loan) lend(l *lexer, m *meta, f Format, raw []byte) *Object {
 	labels, owners := spare(o.labels), spare(o.owners)
 	b.text = spare(b.text)
 	b.noted = spare(b.noted)
-	if f == JSON {
+	if f == JSON || m.tree.knowsProtobuf() {
 		b.noted = m.tree.encode(b.noted, l, m)
 	}
 	b.facets = borrowed(b.noted)
@@ -104,7 +104,9 @@ func (b *loan) string(l *lexer, s span) string {
 
 // borrowed is a string in the place of some bytes, which must stay as they are
 // while anybody has it.
-func borrowed(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func borrowed(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // That is what a loan is; the race detector's build looks for who breaks it.
+}
 
 // fewLabels is up to where looking through the labels is cheaper than a map of
 // them.
@@ -230,5 +232,5 @@ func joined(head, rest []byte) []byte {
 
 // built is what a Builder has built, without another copy.
 func built(b *strings.Builder) []byte {
-	return unsafe.Slice(unsafe.StringData(b.String()), b.Len())
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Len()) //nolint:gosec // The Builder is dropped, and nobody changes an object's bytes.
 }

@@ -43,11 +43,13 @@ func (p *Packed) UID() types.UID { return types.UID(p.text[p.afterName():p.after
 func (p *Packed) ResourceVersion() string { return p.text[p.afterUID():p.afterVersion()] }
 
 // Facet is Object.Facet.
-func (p *Packed) Facet(f Facet) (value string, known bool) { return firstValue(p.facets.values(f)) }
+func (p *Packed) Facet(f Facet) (value string, known bool) {
+	return firstValue(p.facets.values(f, p.format))
+}
 
 // FacetValues is Object.FacetValues.
 func (p *Packed) FacetValues(f Facet) (values []string, known bool) {
-	return allValues(p.facets.values(f))
+	return allValues(p.facets.values(f, p.format))
 }
 
 // Dictionary is what the object was packed with, and needs to be unpacked.

@@ -39,6 +39,9 @@ func (l *lexer) body(m *meta, at span) {
 			w.skip(k)
 		}
 	}
+	if w.err == nil && m.tree.knowsProtobuf() {
+		m.protobufFacets(message{data: l.data, pos: at.from, end: at.to})
+	}
 	if w.err != nil && l.bad == nil {
 		l.bad = w.err
 	}

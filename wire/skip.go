@@ -109,12 +109,10 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 			}
 			switch open := nest[len(nest)-1]; c {
 			case ',':
-				i++
-				next = stepIn(open)
+				i, next = i+1, stepIn(open)
 				continue
 			case closing(open):
-				i++
-				nest = nest[:len(nest)-1]
+				i, nest = i+1, nest[:len(nest)-1]
 				continue
 			}
 		case c == '"':
@@ -137,10 +135,8 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 				continue
 			}
 			to = i + 2
-		case digit(c):
-			to = pastDigits(data, i)
 		default:
-			to = pastWord(data, i)
+			to = pastScalar(data, i)
 		}
 		if to == 0 {
 			break
@@ -182,6 +178,14 @@ func short(c byte) bool {
 	default:
 		return false
 	}
+}
+
+// pastScalar is behind a number, true, false or null; 0 as above.
+func pastScalar(data []byte, i int) int {
+	if digit(data[i]) {
+		return pastDigits(data, i)
+	}
+	return pastWord(data, i)
 }
 
 // pastDigits is behind a number that has nothing but digits; 0 if it has.
