@@ -73,23 +73,33 @@ func (s Spec) maker() (func(i int) objects.Run, error) {
 	if s.Most > 0 {
 		m = m.Between(s.Least, s.Most)
 	}
-	if s.Resource == Pods {
-		return m.WithPod, nil
-	}
-	return m.Run, nil
+	return s.runOf(m), nil
 }
 
-// Encoded is the objects of a spec in their last states, encoded, for
-// benchmarks that need no server.
-func (s Spec) Encoded(f wire.Format) ([][]byte, error) {
-	run, err := s.maker()
+func (s Spec) runOf(m *objects.Maker) func(int) objects.Run {
+	if s.Resource == Pods {
+		return m.WithPod
+	}
+	return m.Run
+}
+
+// Scanned is the objects of a spec in their last states, as a chain of ours
+// has them before its transform.
+func (s Spec) Scanned(f wire.Format, half objects.Half) ([]*wire.Object, error) {
+	m, err := objects.New(s.Seed, half)
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]byte, s.Objects)
+	run := s.runOf(m)
+	all := make([]*wire.Object, s.Objects)
+	var scanner wire.Scanner // objects of one resource share what they have in common
+	var raw []byte
 	for i := range all {
 		r := run(i)
-		all[i] = s.append(nil, r, f, s.states(r)-1, s.firstOf(i))
+		raw = s.append(raw[:0], r, f, s.states(r)-1, s.firstOf(i))
+		if all[i], err = scanner.Scan(f, raw); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
