@@ -2,8 +2,6 @@ package indexer
 
 import (
 	"iter"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,110 +16,118 @@ import (
 type Indexer struct {
 	name string
 
-	mu      sync.RWMutex
-	objects map[types.NamespacedName]*slot
-	// namespaces holds the slots of objects once more, by namespace.
-	namespaces sets[string]
-	// indices are told of every change of objects under the same lock: no
-	// reader sees the one without the other.
+	// mu is held for a few lookups at most, by readers and writer alike. It is
+	// not one that lets readers share: where those are many, the writer would wait
+	// until each of them has had its turn on a core.
+	mu    sync.Mutex
+	cells cells   // of all objects
+	keys  table   // the place of each by its key
+	order ordered // all of them; those of a namespace stand together
+
+	// indices are told of every change of cells under the same lock: no reader
+	// sees the one without the other.
 	indices []index
-	names   map[string]bool // of indices
+	names   map[string]*indexState
+	unheard []IndexFailure // the first of each index, as long as it was not logged
 
 	// version is how far the copy has come: everything that the stream said up
-	// to there is in objects.
+	// to there is in cells.
 	version string
-	moved   chan struct{} // closed when version changes; nil while nobody waits for it
+	waiters waiters
 
-	bytes int64 // the sizes of all objects
-	saved int64 // what was cut from all objects that ever came
+	tiers        tiers // what cells hold
+	dictionaries map[*wire.Dictionary]int
+	saved        int64 // what was cut from all objects that ever came
 
+	policy  policy
+	packs   atomic.Int64
+	unpacks atomic.Int64
 	decodes atomic.Int64
+	failed  atomic.Int64
 	running atomic.Bool
 	synced  chan struct{}
 }
 
-var _ fifo.Known = (*Indexer)(nil)
+// indexState is what the store remembers of an index by its name.
+type indexState struct{ failed bool }
 
-// slot is the place of one object. Indices point to slots, so a new state whose
-// index values are the same touches none.
-type slot struct {
-	object *wire.Object // never nil while the slot is in objects
-}
+var _ fifo.Known = (*Indexer)(nil)
 
 // New makes an empty Indexer. It starts nothing. The name is for errors and for
 // people: by custom the resource, in the plural.
 func New(name string) *Indexer {
 	return &Indexer{
-		name:       name,
-		objects:    map[types.NamespacedName]*slot{},
-		namespaces: sets[string]{},
-		names:      map[string]bool{},
-		synced:     make(chan struct{}),
+		name:         name,
+		keys:         newTable(0),
+		names:        map[string]*indexState{},
+		dictionaries: map[*wire.Dictionary]int{},
+		synced:       make(chan struct{}),
 	}
 }
 
 // Name is what New was given.
 func (x *Indexer) Name() string { return x.name }
 
-// Object is the newest state of one object, as it is kept.
+// Object is the newest state of one object.
 func (x *Indexer) Object(key types.NamespacedName) (*wire.Object, bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	s, ok := x.objects[key]
+	f, ok := x.find(key)
 	if !ok {
 		return nil, false
 	}
-	return s.object, true
+	return x.look(f), true
+}
+
+func (x *Indexer) find(key types.NamespacedName) (found, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p, ok := x.keys.get(key, &x.cells)
+	if !ok {
+		return found{}, false
+	}
+	return found{p, x.cells.at(p), x.cells.read(p)}, true
 }
 
 // Objects is every object of one namespace, or of all if it is empty, in the
 // order of their keys, as of one moment.
 func (x *Indexer) Objects(namespace string) []*wire.Object {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if namespace != "" {
-		return x.namespaces.objects(namespace)
-	}
-	all := make([]*wire.Object, 0, len(x.objects))
-	for _, namespace := range slices.Sorted(maps.Keys(x.namespaces)) {
-		all = append(all, x.namespaces.objects(namespace)...)
-	}
-	return all
+	m := x.moment(namespace)
+	return m.objects(x)
 }
 
-// Known implements fifo.Known.
+func (x *Indexer) moment(namespace string) moment {
+	m := x.momentOfAll()
+	if namespace != "" {
+		from := types.NamespacedName{Namespace: namespace}
+		m.narrow(from, types.NamespacedName{Namespace: namespace + "\x00"}) // the first that could follow
+	}
+	return m
+}
+
+func (x *Indexer) momentOfAll() moment {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cells.momentLocked(&x.order)
+}
+
+// Known implements fifo.Known. Nothing is unpacked for it.
 func (x *Indexer) Known(key types.NamespacedName) (uid types.UID, resourceVersion string, ok bool) {
-	o, ok := x.Object(key)
+	f, ok := x.find(key)
 	if !ok {
 		return "", "", false
 	}
-	return o.UID(), o.ResourceVersion(), true
+	uid, resourceVersion = f.cell.identity()
+	return uid, resourceVersion, true
 }
 
-// Keys implements fifo.Known. It runs over the keys of one moment, and holds no
-// lock while it does.
+// Keys implements fifo.Known. It runs over the keys of one moment, in their
+// order, and holds no lock while it does. Nothing is unpacked for it.
 func (x *Indexer) Keys() iter.Seq[types.NamespacedName] {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return slices.Values(slices.Collect(maps.Keys(x.objects)))
-}
-
-// Stats is the size of an Indexer, as of one moment.
-type Stats struct {
-	Objects    int
-	Bytes      int64 // the sum of the objects' sizes (see wire.Object.Size); the maps around them are not counted
-	SavedBytes int64 // what was cut from objects before they came here, summed up since the start
-	Decodes    int64 // how many objects were decoded for readers since the start
-}
-
-// Stats costs the same however many objects there are.
-func (x *Indexer) Stats() Stats {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return Stats{
-		Objects:    len(x.objects),
-		Bytes:      x.bytes,
-		SavedBytes: x.saved,
-		Decodes:    x.decodes.Load(),
+	m := x.moment("")
+	return func(yield func(types.NamespacedName) bool) {
+		for f := range m.each {
+			if !yield(f.cell.key()) {
+				return
+			}
+		}
 	}
 }

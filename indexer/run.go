@@ -24,8 +24,10 @@ func (x *Indexer) Run(ctx context.Context, f *fifo.FIFO, handlers ...func(Change
 	}
 	defer x.running.Store(false)
 	var changes []Change
+	var failed int64
 	process := func(e fifo.Entry) error {
 		changes = x.apply(changes[:0], e)
+		failed = x.logFailures(ctx, failed)
 		tell(changes, handlers)
 		clear(changes)
 		return nil

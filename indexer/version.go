@@ -3,29 +3,71 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"millrace/wire"
 )
+
+// waiters is who waits for the copy to come further, those with the least to
+// wait for first. So news costs one comparison while it is nobody's turn, and
+// wakes no one but whose turn it is: of a thousand that wait on a busy stream,
+// each event would else wake all.
+type waiters []*waiter
+
+type waiter struct {
+	version string
+	reached chan struct{} // closed when the store has come to version
+}
+
+// add takes in a waiter, behind those of the same version.
+func (w *waiters) add(version string) *waiter {
+	at, _ := slices.BinarySearchFunc(*w, version, func(other *waiter, version string) int {
+		if order, err := wire.CompareResourceVersions(other.version, version); err == nil && order > 0 {
+			return 1
+		}
+		return -1
+	})
+	one := &waiter{version: version, reached: make(chan struct{})}
+	*w = slices.Insert(*w, at, one)
+	return one
+}
+
+// drop lets a waiter go who does not want to wait any longer.
+func (w *waiters) drop(one *waiter) {
+	if i := slices.Index(*w, one); i >= 0 {
+		*w = slices.Delete(*w, i, i+1)
+	}
+}
+
+// wake wakes all whose version has come.
+func (w *waiters) wake(version string) {
+	n := 0
+	for _, one := range *w {
+		if order, err := wire.CompareResourceVersions(version, one.version); err != nil || order < 0 {
+			break
+		}
+		close(one.reached)
+		n++
+	}
+	*w = slices.Delete(*w, 0, n)
+}
 
 // ResourceVersion is how far the copy has come: all that the stream said up to
 // there is in it. Single objects may be ahead. It is empty until the first list
 // is in, and goes back if the server does.
 func (x *Indexer) ResourceVersion() string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return x.version
 }
 
-// publishLocked wakes whoever waits when the copy has come further.
+// publishLocked notes how far the copy has come.
 func (x *Indexer) publishLocked(resourceVersion string) {
 	if resourceVersion == "" || resourceVersion == x.version {
 		return
 	}
 	x.version = resourceVersion
-	if x.moved != nil {
-		close(x.moved)
-		x.moved = nil
-	}
+	x.waiters.wake(resourceVersion)
 }
 
 // WaitFor returns when the copy has come as far as resourceVersion: a write
@@ -37,33 +79,37 @@ func (x *Indexer) publishLocked(resourceVersion string) {
 // until the next bookmark. So bound it by ctx, whose cause comes back, wrapped.
 // A resourceVersion that cannot be compared is an error at once.
 func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
-	for {
-		reached, moved, err := x.reached(resourceVersion)
-		if reached || err != nil {
-			return err
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s at resourceVersion %s, now at %q: %w",
-				x.name, resourceVersion, x.ResourceVersion(), context.Cause(ctx))
-		}
+	if reached, err := x.covers(x.ResourceVersion(), resourceVersion); reached || err != nil {
+		return err
+	}
+	w := x.wait(resourceVersion)
+	if w == nil {
+		return nil
+	}
+	select {
+	case <-w.reached:
+		return nil
+	case <-ctx.Done():
+		x.giveUp(w)
+		return fmt.Errorf("wait for %s at resourceVersion %s, now at %q: %w",
+			x.name, resourceVersion, x.ResourceVersion(), context.Cause(ctx))
 	}
 }
 
-// reached compares, and if the copy is not there yet returns a channel that is
-// closed when it is worth another look.
-func (x *Indexer) reached(resourceVersion string) (bool, <-chan struct{}, error) {
-	if ok, err := x.covers(x.ResourceVersion(), resourceVersion); ok || err != nil {
-		return ok, nil, err
-	}
+// wait makes a waiter, or nil if the copy has come that far in between.
+func (x *Indexer) wait(resourceVersion string) *waiter {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ok, err := x.covers(x.version, resourceVersion) // it may have moved in between
-	if !ok && err == nil && x.moved == nil {
-		x.moved = make(chan struct{})
+	if reached, _ := x.covers(x.version, resourceVersion); reached {
+		return nil
 	}
-	return ok, x.moved, err
+	return x.waiters.add(resourceVersion)
+}
+
+func (x *Indexer) giveUp(w *waiter) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiters.drop(w)
 }
 
 func (x *Indexer) covers(version, wanted string) (bool, error) {

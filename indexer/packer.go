@@ -1,0 +1,201 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"millrace/wire"
+)
+
+// PackConfig says what is packed and when. The zero value works.
+type PackConfig struct {
+	// After is how long nobody must have read or written an object before it is
+	// packed, and within what time a second read makes it plain again. 0 is ten
+	// minutes: workers come back to what they work on within seconds.
+	After time.Duration
+
+	// Every is how often the packer sweeps through the store. 0 is a minute, or
+	// After if that is less. An object is packed at most two sweeps later than it
+	// could be.
+	Every time.Duration
+
+	// Live says whether somebody is at work for an object, such as its owner:
+	// then it stays plain. nil says that nobody is. It is called by Run, without
+	// a lock, and may read any store.
+	Live func(*wire.Object) bool
+
+	Trace PackTrace
+}
+
+// PackTrace is told what a Packer does. Any of it may be nil. It is called by
+// Run, without a lock.
+type PackTrace struct {
+	// Swept comes after each sweep.
+	Swept func(Sweep)
+}
+
+// Sweep is one walk through the store.
+type Sweep struct {
+	Idle   int // objects that were read long enough ago and are nobody's work
+	Packed int // those of them that are packed now
+	// Dictionary says that a new one was made for this sweep.
+	Dictionary bool
+	// Ratio is the packed objects' size now by their size before; 0 if there are
+	// none.
+	Ratio float64
+	Took  time.Duration
+}
+
+// Packer packs an indexer's objects: an object that nobody has read for After,
+// and that nobody is at work for, is packed; read twice within After, it is
+// plain again. Readers, handlers and the FIFO see no difference but in time.
+type Packer struct {
+	x       *Indexer
+	cfg     PackConfig
+	running atomic.Bool
+
+	// dictionary is the newest one; nil until there are enough objects to take
+	// it from.
+	dictionary *wire.Dictionary
+	// fresh is the ratio of the first sweep with the dictionary, or 0.
+	fresh float64
+}
+
+const (
+	// enough is how many objects a dictionary is taken from, and a ratio: fewer
+	// say little about the rest.
+	enough = 64
+	// worse is how much worse than fresh a sweep may pack before the next one
+	// takes a new dictionary: objects have changed.
+	worse = 1.25
+	// batch is how many packed objects are swapped in under one lock.
+	batch = 32
+)
+
+// NewPacker makes the packer of x, which has one. It starts nothing.
+func NewPacker(x *Indexer, cfg PackConfig) *Packer {
+	if cfg.After <= 0 {
+		cfg.After = 10 * time.Minute
+	}
+	if cfg.Every <= 0 {
+		cfg.Every = min(time.Minute, cfg.After)
+	}
+	if cfg.Live == nil {
+		cfg.Live = func(*wire.Object) bool { return false }
+	}
+	turns := (cfg.After + cfg.Every - 1) / cfg.Every
+	x.policy.after.Store(uint32(min(turns, 1<<30)))
+	return &Packer{x: x, cfg: cfg}
+}
+
+// Run sweeps until ctx ends, and returns nil then. A second Run at the same time
+// is an error, and so is a codec that cannot be made.
+//
+// What was read in the turn of the clock before After began may have been read
+// within After; so objects wait for one sweep more than After has.
+func (p *Packer) Run(ctx context.Context) error {
+	if !p.running.CompareAndSwap(false, true) {
+		return fmt.Errorf("packer of %s runs already", p.x.name)
+	}
+	defer p.running.Store(false)
+	ticker := time.NewTicker(p.cfg.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := p.Sweep(ctx); err != nil {
+			return fmt.Errorf("pack %s: %w", p.x.name, err)
+		}
+	}
+}
+
+// Sweep is one turn of Run: the clock goes on, and what is idle is packed, as
+// far as ctx allows. Use it instead of Run, not beside it.
+func (p *Packer) Sweep(ctx context.Context) error {
+	begin := time.Now()
+	p.x.policy.clock.Add(1)
+	idle := p.idle()
+	s := Sweep{Idle: len(idle)}
+	if err := p.learn(idle, &s); err != nil {
+		return err
+	}
+	if p.dictionary != nil && len(idle) > 0 {
+		if err := p.pack(ctx, idle, &s); err != nil {
+			return err
+		}
+		p.judge(s)
+	}
+	s.Took = time.Since(begin)
+	if p.cfg.Trace.Swept != nil {
+		p.cfg.Trace.Swept(s)
+	}
+	return nil
+}
+
+// idle is what should be packed.
+func (p *Packer) idle() []found {
+	m := p.x.moment("")
+	var idle []found
+	for f := range m.each {
+		if f.cell.plain != nil && p.x.policy.old(f.read.Load()) && !p.cfg.Live(f.cell.plain) {
+			idle = append(idle, f)
+		}
+	}
+	return idle
+}
+
+// pack packs one object after the other, without a lock. The encoder is
+// megabytes, and lives as long as this takes.
+func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
+	packer, err := p.dictionary.Packer()
+	if err != nil {
+		return err
+	}
+	var before, after int
+	done := make([]packedCell, 0, batch)
+	for _, f := range idle {
+		if ctx.Err() != nil {
+			break
+		}
+		packed := packer.Pack(f.cell.plain)
+		if packed == nil {
+			p.x.policy.note(f.read) // or it would be tried again in every sweep
+			continue
+		}
+		before, after = before+f.cell.plain.Size(), after+packed.Size()
+		if done = append(done, packedCell{f, packed}); len(done) == batch {
+			s.Packed += p.x.swapIn(done)
+			done = done[:0]
+		}
+	}
+	s.Packed += p.x.swapIn(done)
+	if before > 0 {
+		s.Ratio = float64(after) / float64(before)
+	}
+	return nil
+}
+
+// packedCell is an object that has been packed, and what was found of it then.
+type packedCell struct {
+	found
+	packed *wire.Packed
+}
+
+// swapIn puts packed objects into their places, save those that have been
+// written or read meanwhile, and returns how many that were.
+func (x *Indexer) swapIn(done []packedCell) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, d := range done {
+		if x.policy.old(d.read.Load()) && x.swapLocked(d.found, cell{packed: d.packed}) {
+			n++
+		}
+	}
+	x.packs.Add(int64(n))
+	return n
+}

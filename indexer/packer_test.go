@@ -1,0 +1,320 @@
+package indexer_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/fifo"
+	"millrace/indexer"
+	"millrace/wire"
+)
+
+// pod is one of which there is something to pack.
+func pod(tb testing.TB, name, version, phase string, labels ...string) *wire.Object {
+	tb.Helper()
+	head := string(obj(tb, name, "uid-of-"+name, version, append(labels, "app=web", "^run-of-"+name)...).Bytes())
+	var containers []string
+	for i := range 3 {
+		containers = append(containers, fmt.Sprintf(`{"name":"step-%d","image":"registry.example.com/ci/go@sha256:2c1f0d3a90bd4d5c9d55","args":["-post_file","/tekton/run/%d/out","--","%s"]}`, i, i, name))
+	}
+	return scan(tb, strings.TrimSuffix(head, "}")+fmt.Sprintf(`,"spec":{"containers":[%s],"restartPolicy":"Never"},"status":{"phase":%q,"podIP":"10.0.0.7"}}`, strings.Join(containers, ","), phase))
+}
+
+// crowd is so many pods, and enough of them for a dictionary.
+func crowd(tb testing.TB, n int) []*wire.Object {
+	tb.Helper()
+	pods := make([]*wire.Object, n)
+	for i := range pods {
+		pods[i] = pod(tb, fmt.Sprintf("p%03d", i), fmt.Sprint(i+1), "Succeeded")
+	}
+	return pods
+}
+
+// packing runs a packer over x in the bubble of the test, and ends it with the
+// test.
+func packing(t *testing.T, x *indexer.Indexer, cfg indexer.PackConfig) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	packer := indexer.NewPacker(x, cfg)
+	go func() { done <- packer.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func expectPacked(t *testing.T, x *indexer.Indexer, plain, packed int) {
+	t.Helper()
+	synctest.Wait()
+	if s := x.Stats(); s.Plain.Objects != plain || s.Packed.Objects != packed || s.Objects != plain+packed || s.Bytes != s.Plain.Bytes+s.Packed.Bytes {
+		t.Errorf("%+v, want %d plain, %d packed", s, plain, packed)
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// after passes the time, and a second more, in which the sweep is done.
+func after(d time.Duration) {
+	time.Sleep(d + time.Second)
+	synctest.Wait()
+}
+
+func TestWhatNobodyReadsIsPackedAndWhatIsReadTwiceIsPlainAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := crowd(t, 100)
+		x := with(t, pods...)
+		packing(t, x, indexer.PackConfig{After: 10 * time.Minute})
+		before := x.Stats().Bytes
+		after(9 * time.Minute)
+		x.Object(key("p000"))
+		expectPacked(t, x, 100, 0)
+		after(2 * time.Minute)
+		expectPacked(t, x, 1, 99)
+		s := x.Stats()
+		if s.Packs != 99 || s.Unpacks != 0 || s.Dictionaries != 1 || s.DictionaryBytes == 0 || s.Bytes > before/2 {
+			t.Errorf("%+v of %d bytes", s, before)
+		}
+		after(9 * time.Minute)
+		expectPacked(t, x, 0, 100)
+
+		read := func(name string) {
+			t.Helper()
+			if o, ok := x.Object(key(name)); !ok || o.String() != "n/"+name+"@"+fmt.Sprint(1+num(name)) {
+				t.Errorf("%s is %v", name, o)
+			}
+		}
+		read("p001")
+		expectPacked(t, x, 0, 100)
+		after(11 * time.Minute) // too long ago
+		read("p001")
+		expectPacked(t, x, 0, 100)
+		after(5 * time.Minute)
+		read("p001")
+		expectPacked(t, x, 1, 99)
+		read("p001")
+		if s := x.Stats(); s.Unpacks != 3 {
+			t.Errorf("unpacked %d times", s.Unpacks)
+		}
+		after(11 * time.Minute)
+		expectPacked(t, x, 0, 100)
+	})
+}
+
+func num(name string) (n int) {
+	_, _ = fmt.Sscanf(name, "p%d", &n)
+	return n
+}
+
+func TestWhatSomebodyIsAtWorkForStaysPlain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := with(t, crowd(t, 80)...)
+		done := false
+		packing(t, x, indexer.PackConfig{After: time.Minute, Live: func(o *wire.Object) bool {
+			return !done && strings.HasSuffix(o.Key().Name, "7")
+		}})
+		after(5 * time.Minute)
+		expectPacked(t, x, 8, 72)
+		done = true
+		after(time.Minute)
+		expectPacked(t, x, 0, 80)
+	})
+}
+
+// Whoever follows a packed object sees no difference: not the changes, not an
+// index, not a reader, not a resync.
+func TestNobodySeesThatAnObjectIsPacked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := crowd(t, 70)
+		x := with(t, pods...)
+		runs := indexer.AddIndex(x, "run", indexer.OwnerUID)
+		packing(t, x, indexer.PackConfig{After: time.Minute})
+		after(5 * time.Minute)
+		expectPacked(t, x, 0, 70)
+
+		if uid, version, ok := x.Known(key("p003")); uid != "uid-of-p003" || version != "4" || !ok {
+			t.Errorf("known as %s, %s, %v", uid, version, ok)
+		}
+		for k := range x.Keys() {
+			if k.Namespace != "n" || len(k.Name) != 4 {
+				t.Errorf("key %s", k)
+			}
+		}
+		if got := names(runs.Keys("run-of-p003")); got != "p003" {
+			t.Errorf("index: %q", got)
+		}
+		if s := x.Stats(); s.Unpacks != 0 {
+			t.Errorf("%d objects were unpacked for what needs none", s.Unpacks)
+		}
+		p, ok, err := indexer.Read[corev1.Pod](x).Get(key("p003"))
+		if err != nil || !ok || p.Status.Phase != "Succeeded" || len(p.Spec.Containers) != 3 {
+			t.Errorf("read %v, %v, %v", p, ok, err)
+		}
+		told := showAll(x.Apply(entry("p004", "", fifo.Delta{Type: fifo.Sync})))
+		if told != "update p004 uid-of-p004@5 uid-of-p004@5 resync" {
+			t.Errorf("resync: %s", told)
+		}
+		expectPacked(t, x, 0, 70) // a replay is no reason to make everything plain
+
+		c := x.Apply(entry("p005", "", updated(pod(t, "p005", "900", "Failed"))))
+		if told := showAll(c); told != "update p005 uid-of-p005@6 uid-of-p005@900" || string(c[0].Old.Bytes()) != string(pods[5].Bytes()) {
+			t.Errorf("update: %s", told)
+		}
+		c = x.Apply(entry("p006", "", fifo.Delta{Type: fifo.Deleted, UID: "uid-of-p006", FinalStateUnknown: true}))
+		if told := showAll(c); told != "delete p006 uid-of-p006@7 - unseen" || string(c[0].Old.Bytes()) != string(pods[6].Bytes()) {
+			t.Errorf("delete: %s", told)
+		}
+		if len(runs.Keys("run-of-p006")) != 0 || runs.Values() != 69 {
+			t.Error("the index has what is gone")
+		}
+		expectPacked(t, x, 1, 68)
+		late := indexer.AddIndex(x, "app", indexer.Label("app"))
+		if got := len(late.Keys("web")); got != 69 {
+			t.Errorf("a late index finds %d", got)
+		}
+		if got := len(x.Objects("")); got != 69 {
+			t.Errorf("%d in the list", got)
+		}
+	})
+}
+
+// Fewer than a dictionary's worth are not packed, and cost little.
+func TestNothingIsPackedUntilThereIsADictionary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := crowd(t, 70)
+		x := with(t, pods[:60]...)
+		packing(t, x, indexer.PackConfig{After: time.Minute})
+		after(10 * time.Minute)
+		expectPacked(t, x, 60, 0)
+		put(x, pods[60:]...)
+		after(5 * time.Minute)
+		expectPacked(t, x, 0, 70)
+		put(x, pod(t, "one-more", "99", "Succeeded"))
+		after(5 * time.Minute) // there is one now
+		expectPacked(t, x, 0, 71)
+	})
+}
+
+// Objects change. When a sweep packs a quarter worse than the first one with the
+// dictionary, the next one takes another; the old one goes with its last object.
+func TestADictionaryThatHasAgedIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sweeps []indexer.Sweep
+		x := with(t, crowd(t, 100)...)
+		packing(t, x, indexer.PackConfig{After: time.Minute, Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) {
+			if s.Idle > 0 {
+				sweeps = append(sweeps, s)
+			}
+		}}})
+		after(5 * time.Minute)
+		stranger := func(from, to int) {
+			for i := from; i < to; i++ {
+				text := fmt.Sprintf("%x", strings.Repeat(fmt.Sprint(i*7919, "/", i*104729), 9))
+				put(x, scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":"s%03d","uid":"s%d","resourceVersion":"1"},"data":{"ca.crt":%q,"kubeconfig":"apiVersion: v1\nclusters: %d\ncontexts:\n- cluster: local"}}`, i, i, text, i*65537)))
+			}
+		}
+		stranger(0, 100)
+		after(5 * time.Minute)
+		stranger(100, 200)
+		after(5 * time.Minute)
+		if len(sweeps) != 3 || !sweeps[0].Dictionary || sweeps[1].Dictionary || !sweeps[2].Dictionary {
+			t.Fatalf("%+v", sweeps)
+		}
+		if sweeps[1].Ratio < 1.25*sweeps[0].Ratio || sweeps[2].Ratio > sweeps[1].Ratio {
+			t.Errorf("%+v", sweeps)
+		}
+		if s := x.Stats(); s.Packed.Objects != 300 || s.Dictionaries != 2 {
+			t.Errorf("%+v", s)
+		}
+		all := x.Objects("")
+		for _, o := range all { // of both
+			if !strings.Contains(string(o.Bytes()), o.Key().Name) {
+				t.Errorf("%s is %s", o, o.Bytes())
+			}
+		}
+		for _, o := range all {
+			if name := o.Key().Name; name[0] == 'p' || num("p"+name[1:]) < 100 {
+				x.Apply(entry(name, "", deleted(o)))
+			}
+		}
+		if s := x.Stats(); s.Dictionaries != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestThePackerStopsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := with(t, crowd(t, 70)...)
+		packer := indexer.NewPacker(x, indexer.PackConfig{})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- packer.Run(ctx) }()
+		synctest.Wait()
+		if err := packer.Run(ctx); err == nil {
+			t.Error("a second Run is no error")
+		}
+		after(10*time.Minute + 30*time.Second)
+		begin := time.Now()
+		stop()
+		if err := <-done; err != nil || time.Since(begin) > 0 {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		if err := packer.Sweep(ctx); err != nil || x.Stats().Packed.Objects != 0 {
+			t.Errorf("%v, %+v", err, x.Stats())
+		}
+	})
+}
+
+// Readers, the writer and the packer at once, for the race detector.
+func TestReadersMayLookWhileThePackerPacks(t *testing.T) {
+	pods := crowd(t, 100)
+	x := with(t, pods...)
+	apps := indexer.AddIndex(x, "app", indexer.Label("app"))
+	packer := indexer.NewPacker(x, indexer.PackConfig{After: 1, Every: 1})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	for range 3 {
+		go func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("p%03d", i%100)
+				if o, ok := x.Object(key(name)); !ok || o.Key().Name != name {
+					t.Errorf("%s is %v", name, o)
+				}
+				if i%50 == 0 && (len(apps.Objects("web")) != 100 || len(x.Objects("n")) != 100) {
+					t.Error("a list lacks some")
+				}
+				time.Sleep(50 * time.Microsecond)
+			}
+			done <- struct{}{}
+		}()
+	}
+	for i := range 25 {
+		if err := packer.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 10 {
+			put(x, pod(t, fmt.Sprintf("p%03d", j*9), fmt.Sprint(1000+i), "Failed"))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	for range 3 {
+		<-done
+	}
+	if s := x.Stats(); s.Packs == 0 || s.Unpacks == 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}
