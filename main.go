@@ -140,14 +140,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	seen = registry.Chain("serviceaccounts")
 	accounts := indexer.New("serviceaccounts")
 	accountFIFO := fifo.New(accounts, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	accountSource := reflector.New(api.core, "serviceaccounts", accountFIFO, reflector.Config{Format: wire.Protobuf, Trace: seen.Source})
+	accountSource := reflector.New(api.core, "serviceaccounts", accountFIFO, reflector.Config{Format: wire.Protobuf, Rand: on.random("serviceaccounts"), Trace: seen.Source})
 	seen.Watch(accountSource, accountFIFO, accounts)
 
 	// LimitRanges: what a container is given that asks for nothing. They wake nobody.
 	seen = registry.Chain("limitranges")
 	limitRanges := indexer.New("limitranges")
 	limitRangeFIFO := fifo.New(limitRanges, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	limitRangeSource := reflector.New(api.core, "limitranges", limitRangeFIFO, reflector.Config{Format: wire.Protobuf, Trace: seen.Source})
+	limitRangeSource := reflector.New(api.core, "limitranges", limitRangeFIFO, reflector.Config{Format: wire.Protobuf, Rand: on.random("limitranges"), Trace: seen.Source})
 	seen.Watch(limitRangeSource, limitRangeFIFO, limitRanges)
 
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
