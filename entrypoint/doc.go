@@ -80,6 +80,11 @@
 //     /tekton/creds and, where that can be written, HOME. What is in a secret is
 //     told to nobody: not the log, not the termination message.
 //
+//  17. With -compress a message that would be too large is compressed, and is too
+//     large only if it still is. As `entrypoint results`, in a container of its own,
+//     the program prints all results when the steps have ended, of any size up to
+//     -max_size, by the rules of claim 8; of larger ones it prints how large they are.
+//
 // It does not promise that background processes outlive the command: when this
 // program ends its container ends, as it would without this program. Nor, without
 // -max_message, that a message reaches the controller whole: kubelet keeps 12 KiB

@@ -163,11 +163,8 @@ func arrayOf(ref string, raw []byte) ([]string, error) {
 func (s step) readResult(ref string) ([]byte, error) {
 	container, result, _ := strings.Cut(ref, "/")
 	dir := filepath.Join(filepath.Dir(s.metadataDir), container)
-	for _, dir := range []string{dir, filepath.Join(dir, "results")} {
-		// One that was replaced by a link could lead to what only this step may read.
-		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-			return nil, fmt.Errorf("result %s: %s is a %s", ref, dir, kindOf(info))
-		}
+	if err := noLinks(dir, filepath.Join(dir, "results")); err != nil {
+		return nil, fmt.Errorf("result %s: %w", ref, err)
 	}
 	raw, err := readRegular(filepath.Join(dir, "results", result), maxForeign)
 	switch {
@@ -177,6 +174,17 @@ func (s step) readResult(ref string) ([]byte, error) {
 		return nil, fmt.Errorf("result %s: %w", ref, err)
 	}
 	return raw, nil
+}
+
+// noLinks refuses directories that were replaced by links: they could lead to what
+// only this container may read.
+func noLinks(dirs ...string) error {
+	for _, dir := range dirs {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is a %s", dir, kindOf(info))
+		}
+	}
+	return nil
 }
 
 // checkRef keeps a reference inside the directories of the steps.

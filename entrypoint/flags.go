@@ -23,12 +23,14 @@ type step struct {
 	results         []string // names of files in resultsDir
 	stepResults     []string // names of files in metadataDir/results
 
-	continueOnError bool
-	timeout         time.Duration // 0: none
-	workingDir      string        // made if it is not there; empty: where the container starts
-	maxMessage      int           // bytes of the termination message that kubelet will keep
-	stdoutPath      string        // a second place for what the command prints
-	stderrPath      string
+	continueOnError  bool
+	timeout          time.Duration // 0: none
+	workingDir       string        // made if it is not there; empty: where the container starts
+	compress         bool          // the termination message, where it would not fit
+	resultsElsewhere bool          // a container of its own tells them: see collector
+	maxMessage       int           // bytes of the termination message that kubelet will keep
+	stdoutPath       string        // a second place for what the command prints
+	stderrPath       string
 
 	arguments   map[int]template // of command, by place
 	environment []variable
@@ -61,6 +63,8 @@ func parseStep(args []string) (step, error) {
 	f.DurationVar(&s.timeout, "timeout", 0, "how long the command may run")
 	f.StringVar(&s.workingDir, "working_dir", "", "`directory` in which the command runs, made before if need be")
 	f.IntVar(&s.maxMessage, "max_message", maxMessage, "how many `bytes` of termination message kubelet keeps")
+	f.BoolVar(&s.compress, "compress", false, "compress the termination message where it would be too large")
+	f.BoolVar(&s.resultsElsewhere, "results_elsewhere", false, "leave results out of the termination message: a container prints them")
 	f.StringVar(&s.stdoutPath, "stdout_path", "", "`file` that gets a copy of standard output")
 	f.StringVar(&s.stderrPath, "stderr_path", "", "`file` that gets a copy of standard error")
 	// One argument holds at most 128 KiB (MAX_ARG_STRLEN), a script may be longer.
@@ -135,7 +139,7 @@ func names(to *[]string) func(string) error {
 
 func usage(f *flag.FlagSet) string {
 	var b strings.Builder
-	b.WriteString("usage: entrypoint [flags] -entrypoint COMMAND -- [arguments]\n       entrypoint init SOURCE DESTINATION\n")
+	b.WriteString("usage: entrypoint [flags] -entrypoint COMMAND -- [arguments]\n       entrypoint init SOURCE DESTINATION\n       entrypoint results [flags]\n")
 	f.SetOutput(&b)
 	f.PrintDefaults()
 	return strings.TrimSuffix(b.String(), "\n")

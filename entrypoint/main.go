@@ -17,8 +17,13 @@ const (
 
 func main() {
 	args := os.Args[1:]
-	if len(args) > 0 && args[0] == "init" {
-		os.Exit(runInstall(args[1:]))
+	if len(args) > 0 {
+		switch args[0] {
+		case "init":
+			os.Exit(runInstall(args[1:]))
+		case "results":
+			os.Exit(runCollector(args[1:]))
+		}
 	}
 	os.Exit(runStep(args))
 }

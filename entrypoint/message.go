@@ -66,22 +66,35 @@ func (s step) writeMessage(end ending) error {
 
 // withResults puts what the command produced before what is said about it.
 func (s step) withResults(about []entry) ([]entry, error) {
+	if s.resultsElsewhere {
+		return about, nil
+	}
 	results, err := s.readResults()
 	if err != nil {
 		return nil, err
 	}
 	all := lastOfEach(slices.Concat(s.heard(), results, about))
-	if len(encode(all)) > s.maxMessage {
+	if len(s.message(all)) > s.maxMessage {
 		return nil, s.tooLarge(all)
 	}
 	return all, nil
+}
+
+// message is what goes into the termination message: JSON that a person can read,
+// unless only less readable words fit.
+func (s step) message(entries []entry) []byte {
+	plain := encode(entries)
+	if s.compress && len(plain) > s.maxMessage {
+		return compressed(plain)
+	}
+	return plain
 }
 
 func (s step) leave(entries []entry) error {
 	if s.terminationPath == "" {
 		return nil
 	}
-	if err := writeOver(s.terminationPath, string(encode(entries))); err != nil {
+	if err := writeOver(s.terminationPath, string(s.message(entries))); err != nil {
 		return fmt.Errorf("writing the termination message: %w", err)
 	}
 	return nil
@@ -93,13 +106,17 @@ func (s step) leave(entries []entry) error {
 func (s step) readResults() ([]entry, error) {
 	var entries []entry
 	var large []string
+	limit := int64(s.maxMessage)
+	if s.compress {
+		limit = maxForeign
+	}
 	read := func(dir string, names []string, t entryType) {
 		for _, name := range names {
-			content, err := readRegular(filepath.Join(dir, name), int64(s.maxMessage))
+			content, err := readRegular(filepath.Join(dir, name), limit)
 			switch {
 			case errors.Is(err, os.ErrNotExist): // not every step writes every result
 			case errors.Is(err, errTooLarge):
-				large = append(large, name+" more than "+strconv.Itoa(s.maxMessage))
+				large = append(large, name+" more than "+strconv.FormatInt(limit, 10))
 			case err != nil:
 				complainf("result %s is left out: %v", name, err)
 			default:

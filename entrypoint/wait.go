@@ -19,17 +19,23 @@ func (e stoppedError) Error() string { return "stopped while waiting: " + e.sign
 
 // wait returns when all of the step's wait files are there.
 func (s step) wait(signals <-chan os.Signal) error {
-	if ready, err := s.ready(); ready || err != nil {
+	return await(s.waitFiles, s.ready, signals)
+}
+
+// await returns when ready says so, which it is asked whenever something happens
+// near one of the files.
+func await(files []string, ready func() (bool, error), signals <-chan os.Signal) error {
+	if ready, err := ready(); ready || err != nil {
 		return err // most often step 0, which needs no watch
 	}
 	w := newWatcher()
 	defer w.Close()
 	for {
 		// Watch first, then look: what comes in between is news of the watch.
-		for _, file := range s.waitFiles {
+		for _, file := range files {
 			w.Follow(file)
 		}
-		if ready, err := s.ready(); ready || err != nil {
+		if ready, err := ready(); ready || err != nil {
 			return err
 		}
 		select {
