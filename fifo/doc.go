@@ -42,8 +42,10 @@
 //     comes last, in the order of keys. (TestAnObjectKeepsItsPlaceWhenItChanges,
 //     TestARelistFindsWhatIsNewWhatHasChangedAndWhatIsGone)
 //  2. An object that is known as it is, by UID and resourceVersion, makes no
-//     entry: a relist of nothing new is silent.
-//     (TestARelistOfNothingNewSaysNothing)
+//     entry, and is not copied: a relist of nothing new is silent, and takes the
+//     room of a table of what it has not shown yet.
+//     (TestARelistOfNothingNewSaysNothing,
+//     TestARelistOfNothingNewCopiesNothing)
 //  3. Another UID under a name is an end and a beginning, never an update.
 //     (TestAnotherUIDUnderTheNameIsAnEndAndABeginning)
 //  4. A list that was not committed deletes nothing.
@@ -58,8 +60,9 @@
 //  7. Synced is closed when the first committed list has been popped and
 //     processed, whatever came of it: errors, panics, deletions meanwhile.
 //     (TestSyncedIsTheFirstListPoppedAndProcessed, and the five behind it)
-//  8. The transform runs once for each state that is news. One object that it
-//     refuses is an error for that object alone; the others flow.
+//  8. The transform runs once for each state that is news, and never for an end
+//     that nobody saw. One object that it refuses is an error for that object
+//     alone; the others flow.
 //     (TestTheTransformRunsOnceForEachStateThatIsNews,
 //     TestAnObjectThatTheTransformRefusesIsReportedAndTheOthersFlow)
 //  9. A resync reminds of what is known and has no news. It repairs nothing.
@@ -71,6 +74,12 @@
 //  12. An object that was asked for by its key, and one that was found missing so,
 //     move no published resourceVersion.
 //     (TestWhatWasAskedForByItsKeyMovesNoPublishedVersion)
+//  13. What comes in may be lent (see package wire); what waits here, and what
+//     comes out, is its own. (TestWhatWaitsIsNotWhatIsReadNext)
+//  14. However slow the consumer is, the producer never waits for it, and what
+//     waits is bounded by the number of objects.
+//     (TestTheProducerGoesOnWhileTheConsumerWorks,
+//     TestWhatWaitsIsBoundedByTheObjects)
 //
 // It does not promise that every state is seen: states that follow each other
 // faster than the store takes them in are merged. And a published
@@ -85,11 +94,21 @@
 // process runs. It is held while Known is asked: locks go downstream, from here
 // to the indexer, and the indexer never calls back.
 //
+// # What goes wrong
+//
+// A transform that refuses an object: its producer is told, and asks for the
+// object again (see package reflector). A consumer that fails or panics: the
+// entry is done all the same, and Pop says so; what that does to its store is
+// the consumer's affair. A consumer that stands still: memory for one entry of
+// each object, and a published resourceVersion that does not move.
+//
 // # How client-go does it
 //
 // Its DeltaFIFO keeps every delta of an object and merges two deletions only;
 // its RealFIFO, now the default, keeps every event and merges nothing. A relist
-// there makes an update for every object of the cache. A new UID is an update
+// there makes an update for every object of the cache, through a slice and a
+// table of all of them: twice the memory, for as long as it takes (issue 73497
+// of kubernetes). A new UID is an update
 // of the old object (issue 141255 of kubernetes). A transform that fails loses
 // the event of a watch, and the whole of a list.
 package fifo

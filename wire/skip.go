@@ -115,28 +115,21 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 				i, nest = i+1, nest[:len(nest)-1]
 				continue
 			}
-		case c == '"':
-			to = pastQuote(data, i+1)
-			if next == wantName {
-				if to == 0 || to == len(data) || data[to] != ':' {
-					return i, nest, wantName
-				}
-				i, next = to+1, wantValue
+		case next == wantName:
+			if to = pastName(data, i); to > 0 {
+				i, next = to, wantValue
 				continue
 			}
-		case next == wantName:
-		case c == '{' || c == '[':
-			if i+1 == len(data) || data[i+1] <= ' ' || len(nest) >= most {
-				break
-			}
+		case c == '"':
+			to = pastQuote(data, i+1)
+		case !opens(c):
+			to = pastScalar(data, i)
+		case len(nest) < most && i+1 < len(data) && data[i+1] > ' ':
 			if data[i+1] != closing(c) {
-				nest = append(nest, c)
-				i, next = i+1, stepIn(c)
+				i, nest, next = i+1, append(nest, c), stepIn(c)
 				continue
 			}
 			to = i + 2
-		default:
-			to = pastScalar(data, i)
 		}
 		if to == 0 {
 			break
@@ -144,6 +137,18 @@ func stride(data []byte, i int, nest []byte, next step, most int) (int, []byte, 
 		i, next = to, wantEnd
 	}
 	return i, nest, next
+}
+
+// pastName is behind a name and its colon; 0 as below.
+func pastName(data []byte, i int) int {
+	if data[i] != '"' {
+		return 0
+	}
+	i = pastQuote(data, i+1)
+	if i == 0 || i == len(data) || data[i] != ':' {
+		return 0
+	}
+	return i + 1
 }
 
 // pastQuote is behind the quote that closes the string whose text begins at i;
