@@ -27,6 +27,7 @@ import (
 	"millrace/crds"
 	"millrace/internal/metrics"
 	"millrace/reconcile/taskrun"
+	"millrace/reflector"
 	"millrace/transform"
 )
 
@@ -38,6 +39,8 @@ type clients struct {
 	core       rest.Interface // v1, for the reflector of pods
 	coreV1     typedcorev1.CoreV1Interface
 	lock       resourcelock.Interface // the Lease; used only with leader election
+
+	pulse *reflector.Pulse // beats with every request that the server has answered well
 
 	images   taskrun.Images
 	recorder record.EventRecorder
@@ -73,12 +76,14 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	// opened again behind a burst of pods. The server has priority and fairness,
 	// and the stages back off by their own states.
 	rc.QPS = -1
+	pulse := &reflector.Pulse{}
 	rc.Wrap(registry.Transport())
+	rc.Wrap(beats(pulse))
 	httpClient, err := rest.HTTPClientFor(rc)
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
-	c := &clients{}
+	c := &clients{pulse: pulse}
 	if c.tekton, err = rawClient(rc, httpClient, schema.GroupVersion{Group: crds.Group, Version: crds.Version}); err != nil {
 		return nil, err
 	}
@@ -116,6 +121,28 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	c.recorder, c.close = recorder(core)
 	return c, nil
 }
+
+// beats lets a pulse know of each success: the first after an outage wakes all
+// who back off.
+func beats(pulse *reflector.Pulse) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper { return beat{pulse, next} }
+}
+
+type beat struct {
+	pulse *reflector.Pulse
+	next  http.RoundTripper
+}
+
+func (b beat) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(req)
+	if err == nil && resp.StatusCode < http.StatusMultipleChoices {
+		b.pulse.Beat()
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (b beat) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 func rawClient(rc *rest.Config, httpClient *http.Client, gv schema.GroupVersion) (rest.Interface, error) {
 	raw := rest.CopyConfig(rc)

@@ -113,42 +113,25 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
 	cut := api.transform
+	from := func(resource string, format wire.Format) reflector.Config {
+		return reflector.Config{Format: format, Pulse: api.pulse, Rand: on.random(resource)}
+	}
 
 	// TaskRuns: each wakes itself.
 	seen := registry.Chain(crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, reflector.Config{ResyncPeriod: cfg.resync, Rand: on.random(crds.ResourceTaskRuns), Trace: seen.Source})
+	asked := from(crds.ResourceTaskRuns, wire.JSON)
+	asked.ResyncPeriod, asked.Trace = cfg.resync, seen.Source
+	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, asked)
 	onTaskRun := handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue)
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
 
-	// Tasks: read when a run refers to one. They wake nobody.
-	seen = registry.Chain(crds.ResourceTasks)
-	tasks := indexer.New(crds.ResourceTasks)
-	taskFIFO := fifo.New(tasks, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	taskSource := reflector.New(api.tekton, crds.ResourceTasks, taskFIFO, reflector.Config{Rand: on.random(crds.ResourceTasks), Trace: seen.Source})
-	seen.Watch(taskSource, taskFIFO, tasks)
-
-	// StepActions: read when a step refers to one. They wake nobody.
-	seen = registry.Chain(crds.ResourceStepActions)
-	stepActions := indexer.New(crds.ResourceStepActions)
-	stepActionFIFO := fifo.New(stepActions, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	stepActionSource := reflector.New(api.tektonBeta, crds.ResourceStepActions, stepActionFIFO, reflector.Config{Rand: on.random(crds.ResourceStepActions), Trace: seen.Source})
-	seen.Watch(stepActionSource, stepActionFIFO, stepActions)
-
-	// ServiceAccounts: which secrets the steps of a run get. They wake nobody.
-	seen = registry.Chain("serviceaccounts")
-	accounts := indexer.New("serviceaccounts")
-	accountFIFO := fifo.New(accounts, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	accountSource := reflector.New(api.core, "serviceaccounts", accountFIFO, reflector.Config{Format: wire.Protobuf, Rand: on.random("serviceaccounts"), Trace: seen.Source})
-	seen.Watch(accountSource, accountFIFO, accounts)
-
-	// LimitRanges: what a container is given that asks for nothing. They wake nobody.
-	seen = registry.Chain("limitranges")
-	limitRanges := indexer.New("limitranges")
-	limitRangeFIFO := fifo.New(limitRanges, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	limitRangeSource := reflector.New(api.core, "limitranges", limitRangeFIFO, reflector.Config{Format: wire.Protobuf, Rand: on.random("limitranges"), Trace: seen.Source})
-	seen.Watch(limitRangeSource, limitRangeFIFO, limitRanges)
+	// What runs refer to is looked up, and wakes nobody.
+	tasks := newCache(api.tekton, crds.ResourceTasks, cut, registry.Chain(crds.ResourceTasks), from(crds.ResourceTasks, wire.JSON))
+	stepActions := newCache(api.tektonBeta, crds.ResourceStepActions, cut, registry.Chain(crds.ResourceStepActions), from(crds.ResourceStepActions, wire.JSON))
+	accounts := newCache(api.core, "serviceaccounts", cut, registry.Chain("serviceaccounts"), from("serviceaccounts", wire.Protobuf))
+	limitRanges := newCache(api.core, "limitranges", cut, registry.Chain("limitranges"), from("limitranges", wire.Protobuf))
 
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
@@ -156,7 +139,9 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	seen = registry.Chain("pods")
 	pods := indexer.New("pods")
 	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	podSource := reflector.New(api.core, "pods", podFIFO, reflector.Config{Format: wire.Protobuf, LabelSelector: taskrun.PodSelector, Rand: on.random("pods"), Trace: seen.Source})
+	asked = from("pods", wire.Protobuf)
+	asked.LabelSelector, asked.Trace = taskrun.PodSelector, seen.Source
+	podSource := reflector.New(api.core, "pods", podFIFO, asked)
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
 	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
@@ -171,10 +156,10 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Caches: taskrun.Caches{
 			TaskRun:        indexer.Read[crds.TaskRun](taskRuns).Get,
 			Head:           indexer.Read[taskrun.Head](taskRuns).Get,
-			Task:           indexer.Read[crds.Task](tasks).Get,
-			StepAction:     indexer.Read[crds.StepAction](stepActions).Get,
-			ServiceAccount: indexer.Read[corev1.ServiceAccount](accounts).Get,
-			LimitRanges:    indexer.Read[corev1.LimitRange](limitRanges).List,
+			Task:           indexer.Read[crds.Task](tasks.Indexer).Get,
+			StepAction:     indexer.Read[crds.StepAction](stepActions.Indexer).Get,
+			ServiceAccount: indexer.Read[corev1.ServiceAccount](accounts.Indexer).Get,
+			LimitRanges:    indexer.Read[corev1.LimitRange](limitRanges.Indexer).List,
 			Pod:            indexer.Read[corev1.Pod](pods).Get,
 			TaskRuns:       taskRuns,
 			Pods:           pods,
@@ -192,10 +177,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Trace:        registry.Pool("taskrun", cfg.workers),
 		Sources: []reconcile.Source{
 			{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError},
-			{Name: crds.ResourceTasks, Synced: tasks.Synced(), LastError: taskSource.LastError},
-			{Name: crds.ResourceStepActions, Synced: stepActions.Synced(), LastError: stepActionSource.LastError},
-			{Name: "serviceaccounts", Synced: accounts.Synced(), LastError: accountSource.LastError},
-			{Name: "limitranges", Synced: limitRanges.Synced(), LastError: limitRangeSource.LastError},
+			tasks.needed(), stepActions.needed(), accounts.needed(), limitRanges.needed(),
 			{Name: "pods", Synced: pods.Synced(), LastError: podSource.LastError},
 		},
 	})
@@ -204,20 +186,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCaching()
 	parts, caching := errgroup.WithContext(caching)
+	for _, c := range []cache{tasks, stepActions, accounts, limitRanges} {
+		c.run(caching, parts)
+	}
 	parts.Go(func() error { return taskRunSource.Run(caching) })
 	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
-	parts.Go(func() error { return taskSource.Run(caching) })
-	parts.Go(func() error { return tasks.Run(caching, taskFIFO) })
-	parts.Go(func() error { return stepActionSource.Run(caching) })
-	parts.Go(func() error { return stepActions.Run(caching, stepActionFIFO) })
-	parts.Go(func() error { return accountSource.Run(caching) })
-	parts.Go(func() error { return accounts.Run(caching, accountFIFO) })
-	parts.Go(func() error { return limitRangeSource.Run(caching) })
-	parts.Go(func() error { return limitRanges.Run(caching, limitRangeFIFO) })
 	parts.Go(func() error { return podSource.Run(caching) })
 	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
 	parts.Go(func() error {
-		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks, stepActions, accounts, limitRanges, pods))
+		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer, pods))
 	})
 	parts.Go(func() error {
 		defer stopCaching()
