@@ -34,7 +34,21 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 	if len(p.Lookups) > 0 {
 		return true, result, r.lookUp(ctx, o, p.Lookups)
 	}
+	if p.ReadLog {
+		return true, result, r.readLog(ctx, o)
+	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
+}
+
+// readLog reads what the collector has printed. Where the server has no such log,
+// and never will, there are no results.
+func (r *Reconciler) readLog(ctx context.Context, o *observation) error {
+	log, err := r.parts.Client.ReadLog(ctx, types.NamespacedName{Namespace: o.Pod.Namespace, Name: o.Pod.Name}, collectorName, maxLog)
+	if err != nil && (!isAnswer(err) || apierrors.IsForbidden(err)) {
+		return fmt.Errorf("read the log of the results: %w", err)
+	}
+	o.ResultsLog = append([]byte{}, log...)
+	return nil
 }
 
 // failed sorts the errors of a write.

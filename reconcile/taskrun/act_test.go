@@ -453,3 +453,23 @@ func TestAfterALostReplyTheServerIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// Results may be larger than what a run can hold. The run ends with a word about
+// that, and without them; it is not tried again and again.
+func TestResultsTooLargeForTheRunFailIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "metadata: {name: run}\nspec: {taskSpec: {results: [{name: r}], steps: [{name: a, image: x, script: x}]}}\n")
+		c.settle(nil)
+		c.kubelet(running())
+		c.settle(nil)
+		c.server.room = len(c.server.raw) + 2000
+		status := ended(0)
+		status.ContainerStatuses[0].State.Terminated.Message = `[{"key":"r","value":"` + strings.Repeat("x", 3000) + `","type":1},{"key":"StartedAt","value":"2000-01-01T00:00:00.000Z","type":3}]`
+		c.kubelet(status)
+		c.settle(nil)
+		condition := c.server.run.Succeeded()
+		if condition.Reason != string(crds.TaskRunReasonResultLargerThanAllowedLimit) || len(c.server.run.Status.Results) != 0 {
+			t.Errorf("ends with %+v", condition)
+		}
+	})
+}

@@ -25,6 +25,11 @@ func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
 		"-termination_path", terminationLog,
 		"-step_metadata_dir", stepsDir+"/"+container)
 	args = append(args, resultArgs(b.spec, step.Step)...)
+	if b.collects() {
+		args = append(args, "-results_elsewhere")
+	} else if b.config.CompressMessages {
+		args = append(args, "-compress")
+	}
 	if step.OnError != "" {
 		args = append(args, "-on_error", string(step.OnError))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,8 @@ type Client interface {
 	GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
 	GetServiceAccount(ctx context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error)
 	GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
+	// ReadLog reads the log of a container, so many bytes of it at most.
+	ReadLog(ctx context.Context, pod types.NamespacedName, container string, limit int64) ([]byte, error)
 	// PatchTaskRun and PatchTaskRunStatus apply a JSON merge patch, and return the
 	// resource version that came of it.
 	PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
@@ -143,6 +146,12 @@ func (c *APIClient) GetServiceAccount(ctx context.Context, key types.NamespacedN
 func (c *APIClient) GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	return secret, c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("secrets").Name(key.Name).Do(ctx).Into(secret)
+}
+
+// ReadLog reads a log.
+func (c *APIClient) ReadLog(ctx context.Context, pod types.NamespacedName, container string, limit int64) ([]byte, error) {
+	return body(c.pod(c.core.Get(), pod).SubResource("log").Param("container", container).
+		Param("limitBytes", strconv.FormatInt(limit, 10)).Do(ctx))
 }
 
 // CreatePod creates a pod.

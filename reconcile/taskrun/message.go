@@ -1,8 +1,12 @@
 package taskrun
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +21,13 @@ const (
 	entryStepResult = 4
 )
 
-// compressedPrefix marks a message that Tekton's entrypoint has compressed
-// (feature flag enable-termination-message-compression). Ours does not yet.
-const compressedPrefix = "tknz:"
+// compressedPrefix marks a message that was compressed (feature flag
+// enable-termination-message-compression). maxMessageText is how long it is at most
+// when it is not: what the entrypoint reads of results is less.
+const (
+	compressedPrefix = "tknz:"
+	maxMessageText   = 1 << 20
+)
 
 // An entry of the JSON array that the entrypoint leaves as termination message.
 type entry struct {
@@ -57,8 +65,9 @@ func parseMessage(message string) ([]entry, error) {
 	if message == "" {
 		return nil, nil
 	}
-	if strings.HasPrefix(message, compressedPrefix) {
-		return nil, fmt.Errorf("termination message is compressed, which is not served by this version of the controller")
+	message, err := decompress(message)
+	if err != nil {
+		return nil, fmt.Errorf("termination message: %w", err)
 	}
 	var all []entry
 	if err := json.Unmarshal([]byte(message), &all); err != nil {
@@ -79,6 +88,26 @@ func parseMessage(message string) ([]entry, error) {
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// decompress gives back messages that are not compressed.
+func decompress(message string) (string, error) {
+	packed, ok := strings.CutPrefix(message, compressedPrefix)
+	if !ok {
+		return message, nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		return "", fmt.Errorf("compressed: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), maxMessageText+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("compressed: %w", err)
+	case len(plain) > maxMessageText:
+		return "", fmt.Errorf("compressed: it has more than %d bytes", maxMessageText)
+	}
+	return string(plain), nil
 }
 
 // A report is what a step's entrypoint told about itself.

@@ -25,7 +25,7 @@ func complete(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning {
 		return false
 	}
-	return allEnded(pod) || stuckBehind(pod) != ""
+	return allEnded(pod) && collected(pod) || stuckBehind(pod) != ""
 }
 
 func allEnded(pod *corev1.Pod) bool {

@@ -49,6 +49,8 @@ type observation struct {
 	// Unstorable is the server's answer to a write of the run, in this reconcile,
 	// that it will never take.
 	Unstorable error
+	// ResultsLog is the log of the pod's collector, once a plan has asked for it.
+	ResultsLog []byte
 	// Mode is how the entrypoint gets into a new pod, never ModeAuto.
 	Mode Mode
 	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
@@ -56,11 +58,12 @@ type observation struct {
 }
 
 // A Plan is what one reconcile is going to do: the actions in their order, then
-// the look-ups, after which another plan is made at once; without look-ups, a pause.
+// what it has to find out, after which another plan is made at once; else, a pause.
 type Plan struct {
 	Why     string        // in words, for people
 	Actions []Action      // each is safe to repeat
 	Lookups []string      // images whose entrypoint must be known to go on
+	ReadLog bool          // the log of the collector must be known to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
@@ -138,6 +141,9 @@ func (p Plan) String() string {
 	for _, image := range p.Lookups {
 		out.WriteString("\n  look up image " + image)
 	}
+	if p.ReadLog {
+		out.WriteString("\n  read the log of the results")
+	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())
 	}
@@ -158,6 +164,8 @@ func plan(o observation, now time.Time, c Config) Plan {
 		return d.tidy()
 	case o.Unreadable != nil:
 		return d.refuse(invalid("the TaskRun cannot be read, correct it and create it again: %v", o.Unreadable))
+	case o.Unstorable != nil && begun(run.Status.Steps):
+		return d.refuse(&refusal{crds.TaskRunReasonResultLargerThanAllowedLimit, fmt.Sprintf("the run cannot be stored with the results that its steps have left, make them smaller: %v", o.Unstorable)})
 	case o.Unstorable != nil:
 		return d.refuse(invalid("the run cannot be stored with what it is going to run in its status, make its task smaller: %v", o.Unstorable))
 	case run.IsCancelled():
@@ -489,10 +497,12 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 	if whose(d.Pod, d.Run) != ours {
 		return finish(status, failure(reason, message))
 	}
-	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	if status.TaskSpec != nil {
-		status.Results = gather(status.TaskSpec, d.Pod).results
+		found := findResults(d.Pod, d.ResultsLog)
+		status.Steps = found.ofSteps(status.TaskSpec, status.Steps)
+		status.Results = gather(status.TaskSpec, found).results
 	}
 	p := finish(status, failure(reason, message))
 	if alive(d.Pod) {
@@ -574,7 +584,7 @@ func (d decision) follow() Plan {
 
 // running tells what the steps are at.
 func (d decision) running(why string, status crds.TaskRunStatus) Plan {
-	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
 	p := d.write(why, status)
@@ -602,13 +612,18 @@ func (d decision) adopt() crds.TaskRunStatus {
 
 // judge ends a run whose pod is complete.
 func (d decision) judge(status crds.TaskRunStatus) Plan {
-	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	if hasCollector(d.Pod) && d.ResultsLog == nil {
+		return Plan{Why: "the results are in a log", ReadLog: true}
+	}
+	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	condition := outcome(d.Pod)
 	if status.TaskSpec != nil {
-		found := gather(status.TaskSpec, d.Pod)
-		status.Results = found.results
-		if wrong := found.refusal(); wrong != nil && condition.Status == corev1.ConditionTrue {
+		found := findResults(d.Pod, d.ResultsLog)
+		status.Steps = found.ofSteps(status.TaskSpec, status.Steps)
+		harvest := gather(status.TaskSpec, found)
+		status.Results = harvest.results
+		if wrong := harvest.refusal(d.config.maxResultSize()); wrong != nil && condition.Status == corev1.ConditionTrue {
 			condition = failure(wrong.reason, wrong.message)
 		}
 	}
@@ -620,7 +635,7 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 
 // giveUp ends an attempt whose pod will never start.
 func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
-	status.Steps = stepStates(status.TaskSpec, d.Pod, status.Steps)
+	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	return d.finish(status, failure(r.reason, r.message), DeletePod{d.Pod.Name, d.Pod.UID})
 }

@@ -96,7 +96,14 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 		Spec:       b.podSpec(s.template),
 	}
 	pod.Spec.InitContainers = append(b.prepare(s.template), b.sidecars(s.workspaces)...)
-	pod.Spec.Containers = b.containers(s.steps, s.template, messageSize(len(pod.Spec.InitContainers)+len(s.steps)))
+	all := len(pod.Spec.InitContainers) + len(s.steps)
+	if b.collects() {
+		all++
+	}
+	pod.Spec.Containers = b.containers(s.steps, s.template, messageSize(all))
+	if b.collects() {
+		pod.Spec.Containers = append(pod.Spec.Containers, b.collector(s.template))
+	}
 	pod.Spec.Volumes = slices.Concat(b.internalVolumes(), b.credentialVolumes(), b.spec.Volumes, s.workspaces.podVolumes(), s.template.Volumes)
 	if name := duplicate(pod.Spec.Volumes); name != "" {
 		return nil, invalid("there is more than one volume with the name %q; the names of volumes in the task, in the pod template and of this controller (%s*) must differ", name, volumePrefix)
@@ -218,16 +225,11 @@ func duplicate(volumes []corev1.Volume) string {
 	return ""
 }
 
-// prepare copies the entrypoint into the pod where no image volume does. It asks
-// for nothing that a namespace under the restricted profile would refuse. Which user
-// it runs as is for the image, whose user is not root, and the pod template to say.
+// prepare copies the entrypoint into the pod where no image volume does.
 func (b blueprint) prepare(template crds.PodTemplate) []corev1.Container {
 	if b.mode == ModeImageVolume {
 		return nil
 	}
-	no, yes := false, true
-	asRoot := template.SecurityContext != nil && template.SecurityContext.RunAsUser != nil && *template.SecurityContext.RunAsUser == 0
-	nonRoot := !asRoot
 	return []corev1.Container{{
 		Name:            "prepare",
 		Image:           b.config.EntrypointImage,
@@ -235,14 +237,24 @@ func (b blueprint) prepare(template crds.PodTemplate) []corev1.Container {
 		WorkingDir:      "/",
 		Command:         []string{entrypointInImage, "init", entrypointInImage, entrypoint},
 		VolumeMounts:    []corev1.VolumeMount{{Name: binVolume, MountPath: binDir}},
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: &no,
-			RunAsNonRoot:             &nonRoot,
-			ReadOnlyRootFilesystem:   &yes,
-			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
+		SecurityContext: restricted(template),
 	}}
+}
+
+// restricted asks for nothing that a namespace under the restricted profile would
+// refuse. Which user it is is for the image, whose user is not root, and the pod
+// template to say.
+func restricted(template crds.PodTemplate) *corev1.SecurityContext {
+	no, yes := false, true
+	asRoot := template.SecurityContext != nil && template.SecurityContext.RunAsUser != nil && *template.SecurityContext.RunAsUser == 0
+	nonRoot := !asRoot
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &no,
+		RunAsNonRoot:             &nonRoot,
+		ReadOnlyRootFilesystem:   &yes,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
 }
 
 // containers are those of the steps, each of which may leave a termination message

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"millrace/crds"
 )
 
@@ -17,30 +15,18 @@ type harvest struct {
 	results []crds.TaskRunResult
 	faults  []string // results that are not what the task declares
 	missing map[string][]string
+	large   []string // results that were too large to be told
 }
 
-// gather takes the declared results of a task from the messages of its steps, in
+// gather takes the declared results of a task from what its steps have left, in
 // the order of the declarations; of two steps that leave the same one, the later
 // counts. A name that the task does not declare is nobody's result.
-func gather(spec *crds.TaskSpec, pod *corev1.Pod) harvest {
-	written, ofSteps := map[string]string{}, map[string]string{}
-	for _, status := range stepStatuses(pod) {
-		if status.State.Terminated == nil {
-			continue
-		}
-		told := readReport(status.State.Terminated.Message)
-		for _, result := range told.results {
-			written[result.Key] = result.Value
-		}
-		for _, result := range told.stepResults {
-			ofSteps[status.Name+"/"+result.Key] = result.Value
-		}
-	}
-	h := harvest{missing: map[string][]string{}}
+func gather(spec *crds.TaskSpec, found findings) harvest {
+	h := harvest{missing: map[string][]string{}, large: found.large}
 	for _, declared := range spec.Results {
-		value, ok := written[declared.Name]
+		value, ok := found.task[declared.Name]
 		if from, is := valueOf(spec, declared); is {
-			value, ok = ofSteps[from.container+"/"+from.name]
+			value, ok = found.steps[from.container][from.name]
 		}
 		if ok {
 			h.take(declared, value)
@@ -66,8 +52,10 @@ func (h *harvest) take(declared crds.TaskResult, text string) {
 }
 
 // refusal is why the run fails though its steps did not; nil if it need not.
-func (h harvest) refusal() *refusal {
+func (h harvest) refusal(limit int) *refusal {
 	switch {
+	case len(h.large) > 0:
+		return &refusal{crds.TaskRunReasonResultLargerThanAllowedLimit, fmt.Sprintf("results size exceeds configured limit: result %s, and %d are allowed (max-result-size)", strings.Join(h.large, ", "), limit)}
 	case len(h.faults) > 0:
 		return &refusal{crds.TaskRunReasonInvalidResult, "Provided results don't match declared results; may be invalid JSON or missing result declaration: " + strings.Join(h.faults, ", ")}
 	case len(h.missing) > 0:
@@ -96,19 +84,4 @@ func readValue(want crds.ParamType, text string) crds.ParamValue {
 		return crds.NewString(text)
 	}
 	return value
-}
-
-// ownResults are the results of one step, as it declares them; one of another
-// type stays the text that it is.
-func ownResults(declared []crds.StepResult, told report) []crds.TaskRunResult {
-	var results []crds.TaskRunResult
-	for _, d := range declared {
-		for _, result := range told.stepResults {
-			if result.Key == d.Name {
-				value := readValue(resultType(d.Type, d.Properties), result.Value)
-				results = append(results, crds.TaskRunResult{Name: d.Name, Type: value.Type, Value: value})
-			}
-		}
-	}
-	return results
 }

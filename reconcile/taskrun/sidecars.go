@@ -99,7 +99,7 @@ func (b blueprint) runScript(c *corev1.Container, s crds.Sidecar, i int) {
 
 // checkSidecars finds in sidecars what checkSteps finds in steps.
 func checkSidecars(spec *crds.TaskSpec) *refusal {
-	names := map[string]bool{}
+	names := map[string]bool{collectorName: true}
 	for i, sidecar := range spec.Sidecars {
 		name := sidecarName(sidecar, i)
 		shown := strings.TrimPrefix(name, sidecarPrefix)

@@ -48,26 +48,24 @@ func countSteps(pod *corev1.Pod) int {
 }
 
 // stepStates is the steps part of a run's status. A step that has been seen to
-// end stays as it was seen then. spec may be nil, where it was lost.
-func stepStates(spec *crds.TaskSpec, pod *corev1.Pod, before []crds.StepState) []crds.StepState {
+// end stays as it was seen then.
+func stepStates(pod *corev1.Pod, before []crds.StepState) []crds.StepState {
 	var states []crds.StepState
 	for _, status := range stepStatuses(pod) {
 		if old, ok := stateOf(before, status.Name); ok && old.Terminated != nil {
 			states = append(states, old)
 			continue
 		}
-		states = append(states, stepState(stepOf(spec, status.Name), status))
+		states = append(states, stepState(status))
 	}
 	return states
 }
 
 // stepOf is the step that the container runs.
 func stepOf(spec *crds.TaskSpec, container string) crds.Step {
-	if spec != nil {
-		for i, step := range spec.Steps {
-			if containerName(step, i) == container {
-				return step
-			}
+	for i, step := range spec.Steps {
+		if containerName(step, i) == container {
+			return step
 		}
 	}
 	return crds.Step{}
@@ -81,7 +79,7 @@ func stateOf(states []crds.StepState, container string) (crds.StepState, bool) {
 	return states[i], true
 }
 
-func stepState(step crds.Step, status corev1.ContainerStatus) crds.StepState {
+func stepState(status corev1.ContainerStatus) crds.StepState {
 	state := crds.StepState{
 		ContainerState: crds.ContainerState(status.State),
 		Name:           strings.TrimPrefix(status.Name, stepPrefix),
@@ -94,7 +92,6 @@ func stepState(step crds.Step, status corev1.ContainerStatus) crds.StepState {
 	terminated := *status.State.Terminated
 	told := readReport(terminated.Message)
 	terminated.Message = told.visible
-	state.Results = ownResults(step.Results, told)
 	if told.startedAt != nil {
 		terminated.StartedAt = *told.startedAt
 	}

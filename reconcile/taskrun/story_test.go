@@ -74,6 +74,7 @@ type moment struct {
 	Pod       *corev1.PodStatus `json:"pod,omitempty"`       // what the kubelet reports
 	Deleting  *int64            `json:"deleting,omitempty"`  // somebody deletes the pod, with that grace in seconds
 	Gone      bool              `json:"gone,omitempty"`      // the pod is gone
+	Log       string            `json:"log,omitempty"`       // what the collector of results has printed
 	Unlabeled bool              `json:"unlabeled,omitempty"` // somebody takes the pod's labels away
 	Foreign   string            `json:"foreign,omitempty"`   // a pod of that owner UID has the pod's name
 	TaskGone  bool              `json:"taskGone,omitempty"`
@@ -98,6 +99,9 @@ type storyConfig struct {
 	Kind                    string                `json:"kind"`
 	Mode                    Mode                  `json:"mode,omitempty"`
 	ImagePullBackOffTimeout metav1.Duration       `json:"imagePullBackOffTimeout,omitzero"`
+	ResultsFrom             ResultsFrom           `json:"resultsFrom,omitempty"`
+	MaxResultSize           int                   `json:"maxResultSize,omitempty"`
+	CompressMessages        bool                  `json:"compressMessages,omitempty"`
 	KeepPodOnCancel         bool                  `json:"keepPodOnCancel,omitempty"`
 	ForbiddenEnv            []string              `json:"forbiddenEnv,omitempty"`
 	Images                  map[string]storyImage `json:"images,omitempty"`
@@ -201,6 +205,9 @@ func (w *world) restart() {
 		Release:                 "abc1234",
 		Mode:                    w.config.Mode,
 		ImagePullBackOffTimeout: w.config.ImagePullBackOffTimeout.Duration,
+		ResultsFrom:             w.config.ResultsFrom,
+		MaxResultSize:           w.config.MaxResultSize,
+		CompressMessages:        w.config.CompressMessages,
 		KeepPodOnCancel:         w.config.KeepPodOnCancel,
 		ForbiddenEnv:            w.config.ForbiddenEnv,
 	}, Parts{
@@ -246,6 +253,9 @@ func (w *world) happen(m moment) {
 		clear(w.server.steps)
 	case m.Restart:
 		w.restart()
+	}
+	if m.Log != "" {
+		w.server.log = m.Log
 	}
 	if m.Foreign != "" {
 		yes := true

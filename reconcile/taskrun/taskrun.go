@@ -50,6 +50,14 @@ type Config struct {
 	// start is waiting for; trouble is told at once. Default: 8 s, since people are
 	// to have a reason within 10 s, and a healthy start has no reader for one.
 	ExplainPendingAfter time.Duration
+	// ResultsFrom says how results reach the controller. Default: ResultsFromMessages.
+	ResultsFrom ResultsFrom
+	// MaxResultSize is how many bytes one result may have with ResultsFromLogs.
+	// Default: 4096.
+	MaxResultSize int
+	// CompressMessages has steps compress a termination message that would be too
+	// large, so that some more results fit. Default: they fail, and say why.
+	CompressMessages bool
 	// DisableCredentials keeps the credentials of ServiceAccounts from the steps.
 	DisableCredentials bool
 	// KeepPodOnCancel leaves the pod of a cancelled run, stopped, with its logs.
@@ -73,6 +81,13 @@ func (c Config) managedByLabel() string {
 		return "tekton-pipelines"
 	}
 	return c.ManagedByLabel
+}
+
+func (c Config) maxResultSize() int {
+	if c.MaxResultSize == 0 {
+		return 4096
+	}
+	return c.MaxResultSize
 }
 
 func (c Config) explainPendingAfter() time.Duration {
@@ -230,7 +245,7 @@ func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan)
 	if r.parts.Trace.Planned != nil {
 		r.parts.Trace.Planned(key, p)
 	}
-	if len(p.Actions) == 0 && len(p.Lookups) == 0 && r.parts.Trace.Noop != nil {
+	if len(p.Actions) == 0 && len(p.Lookups) == 0 && !p.ReadLog && r.parts.Trace.Noop != nil {
 		r.parts.Trace.Noop(key)
 	}
 }
