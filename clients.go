@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,6 +46,7 @@ type clients struct {
 	close    func() // sends what the recorder still has, as far as it can
 
 	transform       transform.Func
+	runs            taskrun.Config // what the ConfigMaps say about runs
 	entrypointImage string
 	entrypointMode  taskrun.Mode
 }
@@ -109,7 +109,13 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	if c.images, err = taskrun.NewRegistry(taskrun.RegistryConfig{Mirror: cfg.registryMirror}); err != nil {
 		return nil, fmt.Errorf("--registry-mirror=%s: %w", cfg.registryMirror, err)
 	}
-	if c.transform, err = cacheTransform(ctx, cfg, core); err != nil {
+	settings, err := readSettings(ctx, cfg.namespace, core)
+	if err != nil {
+		return nil, err
+	}
+	c.transform = settings.transform()
+	settings.taskRuns(&c.runs)
+	if err := settings.err(); err != nil {
 		return nil, err
 	}
 	if c.entrypointImage, err = entrypointImage(ctx, cfg, core); err != nil {
@@ -153,31 +159,6 @@ func rawClient(rc *rest.Config, httpClient *http.Client, gv schema.GroupVersion)
 		return nil, fmt.Errorf("client of %s: %w", gv, err)
 	}
 	return c, nil
-}
-
-// cacheTransform is what is cut from objects before they are kept: Tekton's
-// list, which its feature flag enable-informer-cache-transforms turns off.
-func cacheTransform(ctx context.Context, cfg config, core typedcorev1.CoreV1Interface) (transform.Func, error) {
-	const configMap, key = "feature-flags", "enable-informer-cache-transforms"
-	flags, err := core.ConfigMaps(cfg.namespace).Get(ctx, configMap, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return transform.Default(), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read ConfigMap %s/%s: %w", cfg.namespace, configMap, err)
-	}
-	value, set := flags.Data[key]
-	if !set {
-		return transform.Default(), nil
-	}
-	on, err := strconv.ParseBool(value)
-	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %s/%s: %s: %q is neither true nor false", cfg.namespace, configMap, key, value)
-	}
-	if !on {
-		return transform.Chain(), nil
-	}
-	return transform.Default(), nil
 }
 
 // entrypointImage is the image that runs' pods get the entrypoint from: the one
@@ -234,13 +215,12 @@ func recorder(core typedcorev1.CoreV1Interface) (record.EventRecorder, func()) {
 }
 
 func taskRunConfig(cfg config, api *clients) taskrun.Config {
-	return taskrun.Config{
-		EntrypointImage: api.entrypointImage,
-		Mode:            api.entrypointMode,
-		ManagedBy:       cfg.managedBy,
-		Release:         commit(version),
-		Provenance:      &crds.Provenance{FeatureFlags: featureFlags()},
-	}
+	c := api.runs
+	c.EntrypointImage = api.entrypointImage
+	c.Mode = api.entrypointMode
+	c.ManagedBy = cfg.managedBy
+	c.Release = commit(version)
+	return c
 }
 
 // commit is the seven digits, and the word dirty, at the end of what git
@@ -248,15 +228,4 @@ func taskRunConfig(cfg config, api *clients) taskrun.Config {
 // that form, and tools match it. It is empty for a version without them.
 func commit(version string) string {
 	return regexp.MustCompile(`[a-f0-9]{7}(-dirty)?$`).FindString(version)
-}
-
-// featureFlags are what status.provenance says a run was made with: Tekton's
-// flags, by the names that they have there, as far as they are served, with the
-// only values that are served so far.
-func featureFlags() map[string]any {
-	return map[string]any{
-		"enableProvenanceInStatus": true,
-		"maxResultSize":            4096,
-		"resultExtractionMethod":   "termination-message",
-	}
 }

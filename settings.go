@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"millrace/crds"
+	"millrace/reconcile/taskrun"
+	"millrace/transform"
+)
+
+// settings are what the cluster's administrator has said in Tekton's ConfigMaps,
+// as far as it is served. They are read once: a change takes a restart.
+type settings struct {
+	flags    settingsOf // feature-flags
+	defaults settingsOf // config-defaults
+}
+
+// settingsOf is one ConfigMap. A key that is not there, or is empty, has Tekton's
+// default; one that is not what it must be ends the program with a word about it.
+type settingsOf struct {
+	name string
+	data map[string]string
+	err  error // the first
+}
+
+func readSettings(ctx context.Context, namespace string, core typedcorev1.CoreV1Interface) (s settings, err error) {
+	for name, into := range map[string]*settingsOf{"feature-flags": &s.flags, "config-defaults": &s.defaults} {
+		config, err := core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return s, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, name, err)
+		}
+		*into = settingsOf{name: name}
+		if err == nil {
+			into.data = config.Data
+		}
+	}
+	return s, nil
+}
+
+func read[T any](s *settingsOf, key string, otherwise T, parse func(string) (T, error)) T {
+	text := strings.TrimSpace(s.data[key])
+	if text == "" {
+		return otherwise
+	}
+	value, err := parse(text)
+	if err != nil {
+		if s.err == nil {
+			s.err = fmt.Errorf("ConfigMap %s: %s: %q: %w", s.name, key, text, err)
+		}
+		return otherwise
+	}
+	return value
+}
+
+func (s *settingsOf) bool(key string, otherwise bool) bool {
+	return read(s, key, otherwise, strconv.ParseBool)
+}
+
+func (s *settingsOf) duration(key string) time.Duration {
+	return read(s, key, 0, time.ParseDuration)
+}
+
+func (s *settingsOf) text(key string) string {
+	return read(s, key, "", func(text string) (string, error) { return text, nil })
+}
+
+func (s *settingsOf) list(key string) []string {
+	return read(s, key, nil, func(text string) ([]string, error) {
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }), nil
+	})
+}
+
+// transform is what is cut from objects before they are kept.
+func (s *settings) transform() transform.Func {
+	if s.flags.bool("enable-informer-cache-transforms", true) {
+		return transform.Default()
+	}
+	return transform.Chain()
+}
+
+// taskRuns fills in what the ConfigMaps say about runs.
+func (s *settings) taskRuns(c *taskrun.Config) {
+	c.ResultsFrom = read(&s.flags, "results-from", taskrun.ResultsFromMessages, resultsFrom)
+	c.MaxResultSize = read(&s.flags, "max-result-size", 4096, resultSize)
+	c.CompressMessages = s.flags.bool("enable-termination-message-compression", false)
+	c.KeepPodOnCancel = s.flags.bool("keep-pod-on-cancel", false)
+	c.DisableCredentials = s.flags.bool("disable-creds-init", false)
+	if s.flags.bool("enable-provenance-in-status", true) {
+		c.Provenance = &crds.Provenance{FeatureFlags: featureFlags(*c)}
+	}
+	c.DefaultTimeout = read(&s.defaults, "default-timeout-minutes", time.Hour, minutes)
+	c.DefaultServiceAccount = s.defaults.text("default-service-account")
+	c.ManagedByLabel = s.defaults.text("default-managed-by-label-value")
+	c.ImagePullBackOffTimeout = s.defaults.duration("default-imagepullbackoff-timeout")
+	c.CreateContainerErrorTimeout = s.defaults.duration("default-create-container-error-timeout")
+	c.ForbiddenEnv = s.defaults.list("default-forbidden-env")
+}
+
+// err is the first thing that is wrong with what was read so far.
+func (s *settings) err() error {
+	if s.flags.err != nil {
+		return s.flags.err
+	}
+	return s.defaults.err
+}
+
+func resultsFrom(text string) (taskrun.ResultsFrom, error) {
+	switch from := taskrun.ResultsFrom(text); from {
+	case taskrun.ResultsFromMessages, taskrun.ResultsFromLogs:
+		return from, nil
+	default:
+		return "", fmt.Errorf("want %s or %s", taskrun.ResultsFromMessages, taskrun.ResultsFromLogs)
+	}
+}
+
+// resultSize is bounded as in Tekton: what is larger than an object can be is no
+// limit that anybody means.
+func resultSize(text string) (int, error) {
+	const most = 1572864
+	size, err := strconv.Atoi(text)
+	if err == nil && (size <= 0 || size >= most) {
+		err = fmt.Errorf("want more than 0 and less than %d", most)
+	}
+	return size, err
+}
+
+// minutes is a timeout; "0" is none, which taskrun.Config has negative numbers for.
+func minutes(text string) (time.Duration, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case n < 0:
+		return 0, fmt.Errorf("want 0 or more minutes")
+	case n == 0:
+		return -1, nil
+	default:
+		return time.Duration(n) * time.Minute, nil
+	}
+}
+
+// featureFlags are what status.provenance says a run was made with: Tekton's
+// flags, by the names that they have there, as far as they are served.
+func featureFlags(c taskrun.Config) map[string]any {
+	return map[string]any{
+		"enableProvenanceInStatus": true,
+		"maxResultSize":            c.MaxResultSize,
+		"resultExtractionMethod":   string(c.ResultsFrom),
+		"disableCredsInit":         c.DisableCredentials,
+		"keepPodOnCancel":          c.KeepPodOnCancel,
+	}
+}
