@@ -9,7 +9,7 @@
 //	AddUrgent  │      ▲  ▲                     and low ───┴─▶ processing  │◀──Done──┘
 //	AddLow     │      │  └─────────────────────────────────── (and dirty) │
 //	           └──────┼───────────────────────────────────────────────────┘
-//	                  └── AddRateLimited, AddAfter: what a worker says before Done
+//	                  └── AddRateLimited, AddAfter, AddTroubled: what a worker says before Done
 //
 // A queue carries keys and no objects. The object is read when the key runs, so
 // that ten events for a key that no worker has reached yet are one run, on the
@@ -55,8 +55,16 @@
 // superseded: it makes no run of its own, and its cause is dropped (claim 15).
 // A reconcile that still wants to be called later asks again.
 //
-// AddLow is Add. A time that comes makes waiting and backing off ready. Get
-// takes ready to processing, and Done does what the table says.
+// AddLow is Add, and AddTroubled and AddRateLimitedWithin are AddRateLimited. A
+// time that comes makes waiting and backing off ready. Get takes ready to
+// processing, and Done does what the table says. Release makes the time of some
+// that back off an earlier one.
+//
+// A delay cannot be taken back or put off from outside, and need not be: whoever
+// wants that is a reconcile that has thought again, so there is a run, and a run
+// begins without the delays that were asked for before it. Its own AddAfter is
+// then the only one, be it earlier or later (kubernetes issue 133560, which asks
+// for this). Reset is for a key whose object is another.
 //
 // # What it promises
 //
@@ -69,11 +77,12 @@
 //     whose time came (15).
 //  4. The earliest wish wins: AddAfter and then Add is one run, and so is
 //     AddAfter twice.
-//  5. A key that is backing off runs before its time for AddUrgent only. That
-//     holds too for what is added while the failing run is at work, before or
-//     after AddRateLimited.
-//  6. The delay after n failures is in [0, 1000 s] for every n, with the default
-//     limiter's own part of the delay; Forget begins again at 5 ms.
+//  5. A key that is backing off runs before its time for AddUrgent and Release
+//     only. That holds too for what is added while the failing run is at work,
+//     before or after AddRateLimited.
+//  6. The default limiter's own part of a delay after n failures is in [0, 1000 s]
+//     for every n, and no delay, pause or count overflows; Forget begins again
+//     at 5 ms.
 //  7. After Reset a key owes nothing: no failures, no delay, no backoff.
 //  8. News go before low keys; of every LowEvery keys handed out while there are
 //     both, one is low.
@@ -85,11 +94,14 @@
 //     is handed out still. Drain returns when the last of those is Done.
 //  11. Done of a key that no worker has changes nothing but a counter.
 //  12. A run's causes, and the idle keys whose failures are remembered, are
-//     bounded; a queue gives memory back when its keys are gone.
+//     bounded; a queue gives memory back when its keys are gone. A key that
+//     backs off, and of whom nobody has heard since, costs 140 bytes and its
+//     strings.
 //  13. A queue has no goroutine. It has one timer, set while there are delayed
 //     keys that no worker has.
-//  14. Add, Get and Done of a key that came by lately do not allocate, with or
-//     without a delay that is superseded.
+//  14. Add, Get and Done of a key that came by lately (of the last 4096 that were
+//     idle, and while fewer than 512 are ready or at work) do not allocate, with
+//     or without a delay that is superseded.
 //  15. The cause of a delay or a backoff is told with a run only if its time
 //     came while it was still what the key was to do next. One that something
 //     had superseded by then (news, an earlier delay, a failure) is not told, nor
@@ -97,6 +109,11 @@
 //     a reconcile that asks to be called in an hour, and hears news every
 //     minute, is not told "an hour has passed" every minute. A run's causes
 //     stand in the order of their times.
+//  16. Release lets keys go that AddTroubled has sent to back off, and no others:
+//     those that failed first, not before the pause that the server asked for
+//     is over, and no two of all that are ever released within one gap. A key
+//     that was released and fails again waits for its own time, so that
+//     releases at most double its runs, however often a server comes and goes.
 //
 // It does not promise that a key runs at its due time when all workers are
 // busy, nor any order between two namespaces' keys, nor that it survives the
@@ -107,6 +124,7 @@
 // All methods may be called from anywhere. There is one mutex, the last in the
 // chain's order (FIFO, indexer, queue): under it, only Config.Limiter,
 // Config.Namespace and Config.Trace are called, and they must not call back.
+// Hashes are computed, clocks read and a run's causes written out without it.
 // The timer's function runs in a goroutine of the runtime's for as long as it
 // takes to make the due keys ready. ShutDown stops the timer.
 //
@@ -117,5 +135,6 @@
 // (kubernetes issue 126027), and a delay cannot be taken back (133560); a dirty
 // key skips its backoff; a second Done queues a key twice; ShutDownWithDrain
 // returns with a dirty key still queued; the failures of a key that is never
-// forgotten stay for ever. And it does not say why a key is there.
+// forgotten stay for ever. A key lies in up to four maps, each with its hash and
+// its look-up. And it does not say why a key is there.
 package workqueue

@@ -12,10 +12,10 @@ func (q *Queue[K]) entryLocked(key K, hash uint32) *entry[K] {
 	return e
 }
 
-// blankLocked makes an entry for a key of this tenant. While there are many idle
-// ones, the oldest of them is used again.
+// blankLocked makes an entry for a key of this tenant, out of the one that has
+// been idle longest if there are more than are kept for their own sake.
 func (q *Queue[K]) blankLocked(namespace string) *entry[K] {
-	if q.rested.n <= keepSpare/2 {
+	if q.rested.n <= keepIdle {
 		return &entry[K]{tenant: q.ready.admit(namespace)}
 	}
 	e := q.rested.head
@@ -55,7 +55,7 @@ func (q *Queue[K]) countLocked(e *entry[K], failures int32) {
 // trimLocked lets go of the idle keys that are too many: those that have been
 // idle longest.
 func (q *Queue[K]) trimLocked() {
-	for q.rested.n > keepSpare {
+	for q.rested.n > keepIdle+keepSpare {
 		q.evictLocked(q.rested.head)
 	}
 	for q.remembered.n > q.cfg.MaxRemembered {

@@ -7,18 +7,19 @@ import (
 )
 
 // Limiter answers how long a key that has failed stays away, given how many
-// times it had failed before without a Forget (0 at its first failure). It is
-// called with the queue's lock held: it must be quick and must not call the
-// queue. The count lives in the queue, beside the key, so a limiter has no map
-// of its own that could grow for keys that are gone (kubernetes PR 138743).
-type Limiter func(failures int) time.Duration
+// times it had failed before without a Forget (0 at its first failure), and the
+// longest delay that will be taken, whatever the answer is. It is called with
+// the queue's lock held: it must be quick and must not call the queue. The count
+// lives in the queue, beside the key, so a limiter has no map of its own that
+// could grow for keys that are gone (kubernetes PR 138743).
+type Limiter func(failures int, atMost time.Duration) time.Duration
 
 // Exponential doubles the delay with each failure, from base to at most limit.
 // The result is in [0, limit] for every count: client-go's computes in floating
 // point and hands out 2^63 ns, a negative duration, at the 64th failure of a
 // base of 1 ns.
 func Exponential(base, limit time.Duration) Limiter {
-	return func(failures int) time.Duration {
+	return func(failures int, _ time.Duration) time.Duration {
 		if failures >= 63 || base > limit>>failures {
 			return limit
 		}
@@ -31,18 +32,29 @@ func Exponential(base, limit time.Duration) Limiter {
 // never given back: with 10,000 keys failing at once, at 10 a second, the last
 // waits a quarter of an hour. So it belongs between failures and the server,
 // and never before keys that are well (kubernetes issue 104554).
+//
+// A token that is too far ahead to be waited for is not taken: the failures of
+// a server's long outage leave no debt behind for those that come after it.
 func Bucket(perSecond float64, burst int) Limiter {
 	l := rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
-	return func(int) time.Duration { return l.Reserve().Delay() }
+	return func(_ int, atMost time.Duration) time.Duration {
+		r := l.Reserve()
+		delay := r.Delay()
+		if delay > atMost {
+			r.Cancel()
+			return atMost
+		}
+		return delay
+	}
 }
 
 // Max asks every limiter, because each has its own account to keep, and takes
 // the longest delay.
 func Max(limiters ...Limiter) Limiter {
-	return func(failures int) time.Duration {
+	return func(failures int, atMost time.Duration) time.Duration {
 		var longest time.Duration
 		for _, l := range limiters {
-			longest = max(longest, l(failures))
+			longest = max(longest, l(failures, atMost))
 		}
 		return longest
 	}

@@ -24,6 +24,8 @@ type model struct {
 	keys map[string]*modelKey
 	down bool
 
+	nextRelease time.Duration
+
 	lanes  [2]modelLane // news, low
 	passed int          // news since the last low key, while there were low keys
 	log    []string
@@ -36,6 +38,7 @@ type modelKey struct {
 	backoffs      []modelDelay
 	asked, allLow bool
 	ranLow        bool
+	ranReleased   bool // the run at work came because of a Release
 	failures      int
 	told          []string // the events that the next run has to account for, in order
 }
@@ -44,6 +47,10 @@ type modelKey struct {
 type modelDelay struct {
 	due   time.Duration
 	event string
+
+	troubled bool          // a backoff that Release may end
+	pause    time.Duration // it may not before this
+	released bool          // it has
 }
 
 // A modelLane knows the order in which each namespace's keys became ready, and
@@ -56,11 +63,12 @@ type modelLane struct {
 const (
 	modelLowEvery = 3
 	modelCauses   = 3
+	modelGap      = 7 * time.Millisecond
 )
 
 var modelNames = []string{"a/1", "a/2", "a/3", "b/1", "b/2", "c/1"}
 
-func modelLimiter(failures int) time.Duration {
+func modelLimiter(failures int, _ time.Duration) time.Duration {
 	return time.Duration(failures+1) * 10 * time.Millisecond
 }
 
@@ -85,19 +93,26 @@ func newModel(t *testing.T) *model {
 // pending is the delay or the backoff, of those since its last run, that says
 // when the key should run; nil if none does.
 func (k *modelKey) pending() *modelDelay {
-	due := func(a, b modelDelay) int { return cmp.Compare(a.due, b.due) }
-	var first modelDelay
 	switch {
 	case k.urgent:
 		return nil
 	case len(k.backoffs) > 0:
-		first = slices.MinFunc(k.backoffs, due)
+		return earliest(k.backoffs)
 	case k.plain || len(k.delays) == 0:
 		return nil
 	default:
-		first = slices.MinFunc(k.delays, due)
+		return earliest(k.delays)
 	}
-	return &first
+}
+
+func earliest(delays []modelDelay) *modelDelay {
+	first := &delays[0]
+	for i := range delays {
+		if delays[i].due < first.due {
+			first = &delays[i]
+		}
+	}
+	return first
 }
 
 // next is when the key should run, from the wishes since its last run.
@@ -164,7 +179,7 @@ func (k *modelKey) state() workqueue.State {
 }
 
 func (k *modelKey) clear() {
-	*k = modelKey{held: k.held, ranLow: k.ranLow, failures: k.failures}
+	*k = modelKey{held: k.held, ranLow: k.ranLow, ranReleased: k.ranReleased, failures: k.failures}
 }
 
 // news notes a wish to run now, and says for whom.
@@ -244,7 +259,8 @@ func (m *model) got(name string, causes []workqueue.Cause) {
 			m.fatalf("the causes of %s are not in the order of their times: %+v", name, causes)
 		}
 	}
-	k.held, k.ranLow = true, k.allLow
+	d := k.pending()
+	k.held, k.ranLow, k.ranReleased = true, k.allLow, d != nil && d.released
 	k.clear()
 }
 
@@ -322,7 +338,7 @@ func (m *model) step(op, arg int, name string) {
 	d := time.Duration(arg) * 10 * time.Millisecond
 	c := workqueue.Cause{Source: "test", Event: fmt.Sprint("event-", arg)}
 	k := m.keys[name]
-	ignored := m.down && op <= 4
+	ignored := m.down && (op <= 4 || op == 11)
 	switch op {
 	case 0:
 		m.sayf("Add %s", name)
@@ -349,17 +365,13 @@ func (m *model) step(op, arg int, name string) {
 			m.news(name, c.Event, false).plain = true
 		} else if !ignored {
 			m.ask(name, false)
-			k.delays = append(k.delays, modelDelay{m.now + d, c.Event})
+			k.delays = append(k.delays, modelDelay{due: m.now + d, event: c.Event})
 		}
 	case 4:
 		m.sayf("AddRateLimited %s", name)
 		m.q.AddRateLimited(name, c)
 		if !ignored {
-			m.ask(name, k.held && k.ranLow)
-			if !k.ready {
-				k.backoffs = append(k.backoffs, modelDelay{m.now + modelLimiter(k.failures), c.Event})
-			}
-			k.failures++
+			m.fail(name, true, modelDelay{due: m.now + modelLimiter(k.failures, 0), event: c.Event})
 		}
 	case 5:
 		m.sayf("Forget %s", name)
@@ -382,10 +394,76 @@ func (m *model) step(op, arg int, name string) {
 		m.sayf("ShutDown")
 		m.q.ShutDown()
 		m.shutDown()
+	case 11:
+		pause, longest := max(0, d-20*time.Millisecond), 100*time.Millisecond
+		m.sayf("AddTroubled %s %v", name, pause)
+		m.q.AddTroubled(name, pause, longest, c)
+		if !ignored {
+			m.fail(name, modelLimiter(k.failures, 0) < longest, modelDelay{
+				due: m.now + max(pause, min(modelLimiter(k.failures, 0), longest)), event: c.Event,
+				troubled: !k.held || !k.ranReleased, pause: m.now + pause,
+			})
+		}
+	case 12:
+		m.release(arg)
 	}
 	m.settle()
 	m.compare()
 	m.compareCauses(name)
+}
+
+func (m *model) fail(name string, counts bool, backoff modelDelay) {
+	k := m.keys[name]
+	m.ask(name, k.held && k.ranLow)
+	if !k.ready {
+		k.backoffs = append(k.backoffs, backoff)
+	}
+	if counts || k.failures == 0 {
+		k.failures++
+	}
+}
+
+// release looks which keys have come nearer, and whether they were allowed to.
+func (m *model) release(n int) {
+	before := map[string]time.Time{}
+	for _, name := range modelNames {
+		before[name] = m.q.Explain(name).Due
+	}
+	released := m.q.Release(n, modelGap)
+	m.sayf("Release %d = %d", n, released)
+	if released > n {
+		m.fatalf("released %d keys, which are more than %d", released, n)
+	}
+	type move struct {
+		name string
+		due  time.Duration
+	}
+	var moves []move
+	start := time.Now().Add(-m.now)
+	for _, name := range modelNames {
+		if due := m.q.Explain(name).Due; !due.Equal(before[name]) {
+			moves = append(moves, move{name, due.Sub(start)})
+		}
+	}
+	slices.SortFunc(moves, func(a, b move) int { return cmp.Compare(a.due, b.due) })
+	if len(moves) != released {
+		m.fatalf("%d keys have moved: %v", len(moves), moves)
+	}
+	for _, moved := range moves {
+		k := m.keys[moved.name]
+		d := k.pending()
+		if k.held || k.ready || d == nil || !d.troubled || d.pause > m.now || d.due <= moved.due {
+			m.fatalf("%s was released, and is %+v with %+v", moved.name, k, d)
+		}
+		want := max(m.nextRelease, m.now)
+		if moved.due != want {
+			m.fatalf("%s was released to %v, want %v", moved.name, moved.due, want)
+		}
+		m.nextRelease = want + modelGap
+		d.due, d.troubled, d.released = moved.due, false, true
+		k.pass(m.now-1, m.now) // the first of them is due at once
+	}
+	synctest.Wait()
 }
 
 func (m *model) get() {
@@ -475,9 +553,9 @@ func (m *model) fatalf(format string, args ...any) {
 
 // weights of the moves: Get and Done often enough that keys do go round, and a
 // ShutDown only now and then.
-var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 9, 9, 9}
+var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 9, 9, 9, 11, 11, 11, 11, 12, 12, 12}
 
-// Claims 1 to 12 and 15, for any order of calls.
+// Claims 1 to 12, 15 and 16, for any order of calls.
 func TestQueueAgreesWithTheModel(t *testing.T) {
 	const runs, steps = 400, 300
 	for seed := range uint64(runs) {
@@ -509,7 +587,7 @@ func FuzzQueueAgreesWithTheModel(f *testing.F) {
 			m := newModel(t)
 			for ; len(moves) > 1 && len(m.log) < 1000; moves = moves[2:] {
 				arg := int(moves[1])
-				m.step(int(moves[0])%11, arg>>4%5, modelNames[arg%len(modelNames)])
+				m.step(int(moves[0])%13, arg>>4%5, modelNames[arg%len(modelNames)])
 			}
 			m.finish()
 		})

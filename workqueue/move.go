@@ -29,7 +29,7 @@ func (q *Queue[K]) fail(key K, atLeast, atMost time.Duration, trouble bool, c *C
 	}
 	q.retries++
 	e := q.entryLocked(key, hash)
-	delay := q.cfg.Limiter(int(e.failures))
+	delay := q.cfg.Limiter(int(e.failures), atMost)
 	if delay < atMost || e.failures == 0 {
 		q.countLocked(e, min(e.failures, math.MaxInt32-1)+1)
 	}

@@ -14,10 +14,13 @@ import (
 var ErrShutDown = errors.New("workqueue is shut down")
 
 const (
-	// keepSpare is how many idle keys stay because they may come again soon, and
-	// how many reasons and holds to be used again, so that a busy key costs no
-	// allocation: enough for the keys in flight of a busy controller, little
-	// enough (a quarter of a megabyte) to forget about.
+	// keepIdle is how many idle keys stay because they may come again soon, so
+	// that a key of a busy controller costs no allocation and no new place in
+	// the table: as many as most controllers have objects, and half a megabyte.
+	keepIdle = 4096
+	// keepSpare is how many more of them, of reasons and of holds stay to be used
+	// again for others: enough for the keys that are ready or at work, at most
+	// times, and 200 KB.
 	keepSpare = 512
 	// ringBatch is how many due keys are made ready under one hold of the
 	// lock, so that 100,000 keys due at once do not stop the workers.
@@ -88,7 +91,7 @@ type Queue[K comparable] struct {
 	delayed    delayed[K]
 	troubled   list[K] // those of delayed whose wish has a floor; who failed first is first
 	working    list[K]
-	rested     list[K] // the last to become idle without failures, at most keepSpare
+	rested     list[K] // the last to become idle without failures, at most keepIdle + keepSpare
 	remembered list[K] // idle, with failures, at most Config.MaxRemembered
 
 	reasons reasons

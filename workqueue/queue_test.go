@@ -672,7 +672,7 @@ func TestANamespaceThatLostItsKeyLosesItsTurn(t *testing.T) {
 	})
 }
 
-// Claim 11. client-go queues the key twice: P12.
+// Claim 11. client-go queues the key twice (kubernetes issue 79934).
 func TestDoneWithoutGetIsIgnored(t *testing.T) {
 	var unpaired []string
 	cfg := workqueue.Config[string]{}
@@ -696,7 +696,8 @@ func TestDoneWithoutGetIsIgnored(t *testing.T) {
 	})
 }
 
-// Claim 10.
+// Claim 10. controller-runtime's priority queue panics at the second ShutDown, and
+// keeps what is queued to itself.
 func TestShutDownHandsOutWhatIsQueuedAndDropsWhatIsDelayed(t *testing.T) {
 	story(t, workqueue.Config[string]{}, func(r *rig) {
 		r.Add("ns/fails", because("create"))
@@ -894,7 +895,7 @@ func TestFailuresOfKeysThatVanishAreBounded(t *testing.T) {
 
 // Claim 12. More keys than any spare list, through every state, and then none.
 func TestAQueueGivesBackMemory(t *testing.T) {
-	const n = 50_000
+	const n = 250_000
 	q := workqueue.New(workqueue.Config[string]{Limiter: workqueue.Exponential(0, 0)})
 	before := heap()
 	for i := range n {

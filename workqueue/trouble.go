@@ -43,22 +43,20 @@ func (q *Queue[K]) Release(n int, gap time.Duration) int {
 }
 
 func (q *Queue[K]) releaseLocked(e *entry[K], gap time.Duration, now int64) bool {
+	due := max(q.nextRelease, now)
 	if e.wish.pauseEnd() > now {
 		q.troubled.remove(e)
 		q.troubled.push(e)
 		return false
 	}
-	next := e.wish
-	next.floor = 0
-	due := max(q.nextRelease, now)
-	sooner := due < next.due
-	if sooner {
-		next.due = due
-		next.marks |= released
-		q.nextRelease = after(due, gap)
+	if due >= e.wish.due { // its own time is sooner
+		q.troubled.remove(e)
+		e.wish.floor = 0
+		return false
 	}
-	q.moveLocked(e, next, now)
-	return sooner
+	q.nextRelease = after(due, gap)
+	q.moveLocked(e, wish{state: BackingOff, due: due, marks: e.wish.marks | released}, now)
+	return true
 }
 
 // floorOf is the end of a pause that begins now, as a wish.floor: rounded up,

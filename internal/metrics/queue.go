@@ -29,15 +29,25 @@ func Queue[K comparable](r *Registry, name string) (workqueue.Trace[K], func(*wo
 	retries := desc("workqueue_retries_total", "Total number of retries handled by workqueue.")
 	unfinished := desc("workqueue_unfinished_work_seconds", "How many seconds of work has been done that is in progress and hasn't been observed by work_duration.")
 	longest := desc("workqueue_longest_running_processor_seconds", "How many seconds has the longest running processor for workqueue been running.")
+	in := func(state string) *prometheus.Desc {
+		return prometheus.NewDesc("workqueue_keys", "Keys in the workqueue by state: also those that wait for their time, which workqueue_depth leaves out.",
+			nil, prometheus.Labels{"name": name, "state": state})
+	}
+	waiting, backingOff, ready, processing, dirty := in("waiting"), in("backing_off"), in("ready"), in("processing"), in("dirty")
 	return trace, func(q *workqueue.Queue[K]) {
 		r.collect(func(send func(*prometheus.Desc, prometheus.ValueType, float64)) {
 			s := q.Stats()
+			send(waiting, prometheus.GaugeValue, float64(s.Waiting))
+			send(backingOff, prometheus.GaugeValue, float64(s.BackingOff))
+			send(ready, prometheus.GaugeValue, float64(s.Ready))
+			send(processing, prometheus.GaugeValue, float64(s.Processing))
+			send(dirty, prometheus.GaugeValue, float64(s.Dirty))
 			send(depth, prometheus.GaugeValue, float64(s.Ready+s.Dirty))
 			send(adds, prometheus.CounterValue, float64(s.Adds))
 			send(retries, prometheus.CounterValue, float64(s.Retries+s.Delays))
 			send(unfinished, prometheus.GaugeValue, s.UnfinishedWork.Seconds())
 			send(longest, prometheus.GaugeValue, s.LongestRunning.Seconds())
-		}, depth, adds, retries, unfinished, longest)
+		}, waiting, backingOff, ready, processing, dirty, depth, adds, retries, unfinished, longest)
 	}
 }
 
