@@ -12,6 +12,7 @@ import (
 	"millrace/reconcile"
 	"millrace/reflector"
 	"millrace/transform"
+	"millrace/wire"
 )
 
 // A cache is the chain of a resource that is read and wakes nobody: Tasks, say,
@@ -34,10 +35,11 @@ func newCache(client rest.Interface, resource string, cut transform.Func, seen m
 	return c
 }
 
-// run starts both ends of the chain.
-func (c cache) run(ctx context.Context, parts *errgroup.Group) {
+// run starts both ends of the chain, and the packer.
+func (c cache) run(ctx context.Context, parts *errgroup.Group, pack func(context.Context, *indexer.Indexer, func(*wire.Object) bool) error) {
 	parts.Go(func() error { return c.source.Run(ctx) })
 	parts.Go(func() error { return c.Run(ctx, c.fifo) })
+	parts.Go(func() error { return pack(ctx, c.Indexer, nil) })
 }
 
 // needed is the cache as a pool waits for it.

@@ -20,6 +20,7 @@ type config struct {
 	resync     time.Duration // 0: never
 	workers    int           // TaskRuns reconciled at once
 	drain      time.Duration // how long work in hand may take after a stop
+	packAfter  time.Duration // 0: never
 
 	bind string // host:port of /metrics, /healthz and /readyz
 
@@ -53,6 +54,7 @@ func (c *config) options() []option {
 		{"resync-period", "RESYNC_PERIOD", duration(&c.resync, 10*time.Hour), "how often every run is reconciled though nothing changed; it repairs no missed event; 0 for never"},
 		{"workers", "WORKERS", number(&c.workers, 16), "how many TaskRuns are reconciled at once"},
 		{"drain-timeout", "DRAIN_TIMEOUT", duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
+		{"pack-after", "PACK_AFTER", duration(&c.packAfter, 10*time.Minute), "how long nobody must have read a cached object before it is compressed in memory; what belongs to a run at work never is; 0 for never"},
 		{"bind-address", "BIND_ADDRESS", text(&c.bind, ":9090"), "host:port that serves /metrics, /healthz and /readyz"},
 		{"leader-elect", "LEADER_ELECT", boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
 		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
@@ -105,6 +107,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--resync-period=%s: must not be negative; 0 for never", c.resync)
 	case c.drain <= 0:
 		return fmt.Errorf("--drain-timeout=%s: must be positive", c.drain)
+	case c.packAfter < 0:
+		return fmt.Errorf("--pack-after=%s: must not be negative; 0 for never", c.packAfter)
 	case len(c.managedBy) == 0:
 		return errors.New("--managed-by must name at least one value")
 	case c.leaderElect && c.renewDeadline >= c.leaseDuration:

@@ -121,11 +121,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	seen := registry.Chain(crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	succeeded := wire.NewFacet("status.conditions[type=Succeeded].status")
+	working := newAtWork(taskRuns, succeeded)
 	asked := from(crds.ResourceTaskRuns, wire.JSON)
-	asked.ResyncPeriod, asked.Trace = cfg.resync, seen.Source
+	asked.ResyncPeriod, asked.Facets, asked.Trace = cfg.resync, []wire.Facet{succeeded}, seen.Source
 	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, asked)
 	onTaskRun := handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue)
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
+
+	registry.RunningTaskRuns(working.count)
 
 	// What runs refer to is looked up, and wakes nobody.
 	tasks := newCache(api.tekton, crds.ResourceTasks, cut, registry.Chain(crds.ResourceTasks), from(crds.ResourceTasks, wire.JSON))
@@ -187,12 +191,16 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	defer stopCaching()
 	parts, caching := errgroup.WithContext(caching)
 	for _, c := range []cache{tasks, stepActions, accounts, limitRanges} {
-		c.run(caching, parts)
+		c.run(caching, parts, cfg.pack)
 	}
 	parts.Go(func() error { return taskRunSource.Run(caching) })
 	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
 	parts.Go(func() error { return podSource.Run(caching) })
 	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
+	parts.Go(func() error {
+		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) })
+	})
+	parts.Go(func() error { return cfg.pack(caching, pods, working.owner) })
 	parts.Go(func() error {
 		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer, pods))
 	})
@@ -208,6 +216,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return lead(working, cfg, api.lock, registry.Leader(leaseName), work, lose)
 	})
 	return parts.Wait()
+}
+
+// pack packs what nobody reads and nobody is at work for, until ctx ends.
+func (c config) pack(ctx context.Context, x *indexer.Indexer, live func(*wire.Object) bool) error {
+	if c.packAfter == 0 {
+		return nil
+	}
+	return indexer.NewPacker(x, indexer.PackConfig{After: c.packAfter, Live: live}).Run(ctx)
 }
 
 // unlessStopped is work, but to be told to stop while still waiting for the

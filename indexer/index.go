@@ -99,6 +99,20 @@ func (i *Index[V]) moment(v V) moment {
 	return i.x.cells.momentLocked(set.many)
 }
 
+// Len is how many objects have that value.
+func (i *Index[V]) Len(v V) int {
+	i.x.mu.Lock()
+	defer i.x.mu.Unlock()
+	set, ok := i.sets[v]
+	switch {
+	case !ok:
+		return 0
+	case set.many == nil:
+		return 1
+	}
+	return set.many.n
+}
+
 // Values is how many different values there are.
 func (i *Index[V]) Values() int {
 	i.x.mu.Lock()

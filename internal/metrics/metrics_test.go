@@ -55,6 +55,7 @@ func wired(t *testing.T) *Registry {
 	pool.OnReconcile(reconcile.Reconciled{Key: key, Outcome: reconcile.Succeeded, Took: time.Millisecond,
 		Causes: []workqueue.Cause{{Source: "pods", Event: "update", Count: 3}}})
 
+	r.RunningTaskRuns(func() int { return 3 })
 	runs := r.TaskRuns()
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second})
 	runs.FellBack(key, "no image volumes")

@@ -55,3 +55,12 @@ func endStatus(d taskrun.Done) string {
 		return "failed"
 	}
 }
+
+// RunningTaskRuns exports how many TaskRuns have not ended, as count says at
+// each scrape.
+func (r *Registry) RunningTaskRuns(count func() int) {
+	r.make.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tekton_pipelines_controller_running_taskruns",
+		Help: "TaskRuns that have not ended.",
+	}, func() float64 { return float64(count()) })
+}
