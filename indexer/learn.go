@@ -22,20 +22,20 @@ func (p *Packer) learn(idle []found, s *Sweep) error {
 	return nil
 }
 
-// samples is as many objects as fit into a dictionary, as different as can be
-// had without looking into them: evenly from the smallest to the largest. What
-// is as long as another is most likely of the same task.
+// sampled is how many objects a dictionary is chosen from, if there are so many.
+const sampled = 256
+
+// samples is what a dictionary is chosen from, evenly from the smallest to the
+// largest: what is as long as another is most likely of the same task.
 func samples(idle []found) []*wire.Object {
-	bySize, total := make([]*wire.Object, len(idle)), 0
+	bySize := make([]*wire.Object, len(idle))
 	for i, f := range idle {
 		bySize[i] = f.cell.plain
-		total += len(f.cell.plain.Bytes())
 	}
 	slices.SortStableFunc(bySize, func(a, b *wire.Object) int { return cmp.Compare(len(a.Bytes()), len(b.Bytes())) })
-	n := min(len(bySize), max(1, wire.DictionarySize*len(bySize)/max(1, total)))
-	some := make([]*wire.Object, n)
+	some := make([]*wire.Object, min(len(bySize), sampled))
 	for i := range some {
-		some[i] = bySize[(2*i+1)*len(bySize)/(2*n)]
+		some[i] = bySize[(2*i+1)*len(bySize)/(2*len(some))]
 	}
 	return some
 }

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// DictionarySize is the most that a Dictionary keeps of its samples. Pods
-	// packed with 64 KiB of other pods take 719 bytes, with 32 KiB 738, with
-	// 110 KiB 719 again.
-	DictionarySize = 64 << 10
+	// DictionarySize is the most that a Dictionary keeps of its samples. Of some
+	// thirty kinds of runs, pods pack to 508 bytes with 112 KiB and to 575 with
+	// 64 KiB; TaskRuns to 324 and 403.
+	DictionarySize = 112 << 10
 
 	// frameMagic begins every zstd frame. Packed objects are kept without it:
 	// four bytes for each, and nobody ever looks whether it is one.
@@ -36,22 +36,42 @@ type Dictionary struct {
 // buffers is where a packed object is unpacked.
 type buffers struct{ frame, raw []byte }
 
-// NewDictionary makes one of some objects of one resource and one format. They
-// should be as different as the resource's objects are: what is in none of them
-// does not pack well. Of more than DictionarySize bytes it takes the first ones.
+// NewDictionary makes one of some objects of one resource. Give it more than
+// DictionarySize holds, a few hundred: it takes those that have most in common
+// with the others and least with each other, then of the rest what there is room
+// for. What is in none of them does not pack well.
 func NewDictionary(samples []*Object) (*Dictionary, error) {
-	d := &Dictionary{}
-	for _, o := range samples {
-		room := DictionarySize - len(d.content)
-		d.content = append(d.content, o.raw[:min(room, len(o.raw))]...)
+	objects := make([][]byte, len(samples))
+	for i, o := range samples {
+		objects[i] = o.raw[:min(len(o.raw), DictionarySize)]
 	}
-	d.content = slices.Clip(d.content)
+	d := &Dictionary{content: slices.Concat(choose(objects)...)}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(0, d.content), zstd.WithDecoderMaxMemory(MaxFrame))
 	if err != nil {
 		return nil, fmt.Errorf("make a decoder for packed objects: %w", err)
 	}
 	d.decoder = decoder
 	return d, nil
+}
+
+// choose is what a dictionary takes of some objects, the best last: what is near
+// costs less to refer to.
+func choose(objects [][]byte) [][]byte {
+	var chosen [][]byte
+	room := DictionarySize
+	take := func(i int) {
+		n := min(room, len(objects[i]))
+		chosen, room = append(chosen, objects[i][:n]), room-n
+		objects[i] = nil
+	}
+	for _, i := range cover(objects, DictionarySize) {
+		take(i)
+	}
+	for i := range objects {
+		take(i)
+	}
+	slices.Reverse(chosen)
+	return chosen
 }
 
 // Size is the memory that the dictionary takes, in bytes, without its decoder.

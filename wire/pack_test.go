@@ -152,6 +152,38 @@ func TestAnObjectWhoseFactsWereCutStaysPlain(t *testing.T) {
 	}
 }
 
+// Of many objects of few kinds, a dictionary has each kind before it has one
+// twice.
+func TestADictionaryTakesWhatIsDifferent(t *testing.T) {
+	var samples, rare []*wire.Object
+	for i := range 200 {
+		kind := "common"
+		if i%50 == 7 {
+			kind = "rare"
+		}
+		o := scan(t, fmt.Sprintf(`{"metadata":{"name":"o%d"},"spec":{"kind":%q,"text":%q}}`, i, kind, text(kind, 3000)))
+		if samples = append(samples, o); kind == "rare" {
+			rare = append(rare, o)
+		}
+	}
+	p := packer(t, samples...)
+	for _, o := range rare {
+		if packed := p.Pack(o); packed == nil || packed.BlobLen() > 100 {
+			t.Errorf("%s is of a kind that is in no dictionary: %s", o, packed)
+		}
+	}
+}
+
+// text is so many letters that no two kinds have in common.
+func text(kind string, n int) string {
+	r := rand.New(rand.NewPCG(uint64(kind[0]), 1))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + r.IntN(26))
+	}
+	return string(b)
+}
+
 // Objects outlive the dictionary's days as the newest one.
 func TestObjectsOfAnOldDictionaryStayReadable(t *testing.T) {
 	k := packables[2]
