@@ -87,3 +87,69 @@ func ExampleIndexer_WaitFor() {
 	// the cache has it: true <nil>
 	// <nil>
 }
+
+// An index is a value of its own, made beside the store, and asked by what it
+// was made from: here a facet, which the scan has noted, so that nothing is
+// decoded to keep the index.
+func ExampleAddIndex() {
+	phase := wire.NewFacet("status.phase")
+	scanner := wire.NewScanner(phase)
+
+	pods := indexer.New("pods")
+	byPhase := indexer.AddIndex(pods, "phase", func(o *wire.Object, add func(string)) {
+		if value, known := o.Facet(phase); known {
+			add(value)
+		}
+	})
+	for i, name := range []string{"b", "c", "a"} {
+		o, err := scanner.Scan(wire.JSON, podJSON(name, "r1", fmt.Sprint(i+1), []string{"Running", "Failed"}[i%2]).Bytes())
+		if err != nil {
+			fmt.Println(err)
+		}
+		pods.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
+	}
+	fmt.Println("Running:", byPhase.Keys("Running"))
+	fmt.Println("Failed:", byPhase.Keys("Failed"))
+	fmt.Println("Unknown:", byPhase.Keys("Unknown"))
+	fmt.Println(pods.Stats().Decodes, "decoded")
+	// Output:
+	// Running: [ci/a ci/b]
+	// Failed: [ci/c]
+	// Unknown: []
+	// 0 decoded
+}
+
+// A hundred pods of runs that have ended, but one that has not: what nobody
+// reads is packed. In a program, Run sweeps once a minute; here two sweeps are a
+// time in which nobody has read anything.
+func ExamplePacker() {
+	pods := indexer.New("pods")
+	for i := range 100 {
+		phase := "Succeeded"
+		if i == 42 {
+			phase = "Running"
+		}
+		o := podJSON(fmt.Sprint("pod-", i), fmt.Sprint("run-", i), fmt.Sprint(i+1), phase)
+		pods.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
+	}
+	packer := indexer.NewPacker(pods, indexer.PackConfig{
+		After: time.Minute,
+		Live:  func(o *wire.Object) bool { return o.Key().Name == "pod-42" }, // in a program: its run has not ended
+	})
+	before := pods.Stats()
+	for range 2 {
+		if err := packer.Sweep(context.Background()); err != nil {
+			fmt.Println(err)
+		}
+	}
+	now := pods.Stats()
+	fmt.Println(before.Plain.Objects, "plain,", before.Packed.Objects, "packed")
+	fmt.Println(now.Plain.Objects, "plain,", now.Packed.Objects, "packed, smaller by half:", now.Bytes < before.Bytes/2)
+
+	pod, _, err := indexer.Read[corev1.Pod](pods).Get(types.NamespacedName{Namespace: "ci", Name: "pod-7"})
+	fmt.Println(pod.Name, pod.Status.Phase, err)
+	// Output:
+	// 100 plain, 0 packed
+	// 1 plain, 99 packed, smaller by half: true
+	// pod-7 Succeeded <nil>
+}

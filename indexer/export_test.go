@@ -16,6 +16,13 @@ func (p *Packer) Learn(objects ...*wire.Object) error {
 // Cells is how many cells there are, free ones too.
 func (x *Indexer) Cells() int { return x.cells.size() }
 
+// Waiters is how many wait for the store to come further.
+func (x *Indexer) Waiters() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.waiters)
+}
+
 // Check finds what is wrong with the store's inside.
 func (x *Indexer) Check() error {
 	x.mu.Lock()

@@ -177,3 +177,28 @@ func TestANewStateWithTheSameValuesAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// Whoever goes through a list may take as long as he wants: here he even writes.
+func TestAListHoldsNoLock(t *testing.T) {
+	x := with(t, crowd(t, 300)...)
+	n := 0
+	for k := range x.Keys() {
+		x.Apply(entry(k.Name, "", updated(pod(t, k.Name, fmt.Sprint(1000+n), "Failed"))))
+		n++
+	}
+	packer := indexer.NewPacker(x, indexer.PackConfig{After: 1, Every: 1, Live: func(o *wire.Object) bool {
+		x.Apply(entry(o.Key().Name, "", deleted(o)))
+		return false
+	}})
+	for range 3 {
+		if err := packer.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := x.Stats(); n != 300 || s.Objects != 0 {
+		t.Errorf("%d keys, %+v", n, s)
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
 	"millrace/fifo"
 	"millrace/indexer"
 	"millrace/wire"
@@ -216,4 +219,23 @@ func TestAResyncShowsHandlersWhatTheStoreHolds(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestRunLogsWhatFailsOnce(t *testing.T) {
+	x := indexer.New("things")
+	indexer.AddIndex(x, "picky", func(*wire.Object, func(string)) { panic("boom") })
+	c := &chain{f: fifo.New(x, fifo.Config{}), x: x}
+	c.list(t, "3", obj(t, "a", "u1", "1"), obj(t, "b", "u2", "2"))
+	c.f.Close()
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	if err := x.Run(klog.NewContext(t.Context(), logger), c.f); err != nil {
+		t.Error(err)
+	}
+	logs := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	if strings.Count(logs, "\n") != 1 || !strings.Contains(logs, `err="panic: boom" indexer="things" index="picky"`) {
+		t.Errorf("%s", logs)
+	}
+	if len(x.Failures()) != 2 || x.Stats().Objects != 2 || !synced(x) {
+		t.Errorf("%v, %+v", x.Failures(), x.Stats())
+	}
 }

@@ -3,6 +3,7 @@ package indexer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,4 +105,45 @@ func TestAServerThatGoesBackTakesTheStoreWithIt(t *testing.T) {
 	if got := x.ResourceVersion(); got != "7" {
 		t.Errorf("%s", got)
 	}
+}
+
+func TestWhoGivesUpWaitingIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := indexer.New("pods")
+		at(x, "10")
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 30)
+		for i := range 20 {
+			go func() { ended <- x.WaitFor(ctx, fmt.Sprint(11+i%7)) }()
+		}
+		for range 10 {
+			go func() { ended <- x.WaitFor(t.Context(), "14") }()
+		}
+		synctest.Wait()
+		if got := x.Waiters(); got != 30 {
+			t.Errorf("%d wait", got)
+		}
+		at(x, "13") // for those who want 11, 12 and 13
+		synctest.Wait()
+		if got := x.Waiters(); got != 21 {
+			t.Errorf("%d wait for more than 13", got)
+		}
+		stop()
+		synctest.Wait()
+		if got := x.Waiters(); got != 10 {
+			t.Errorf("%d wait, the others have given up", got)
+		}
+		at(x, "7") // a server that goes back wakes nobody
+		at(x, "14")
+		synctest.Wait()
+		failed := 0
+		for range 30 {
+			if err := <-ended; err != nil {
+				failed++
+			}
+		}
+		if failed != 11 || x.Waiters() != 0 {
+			t.Errorf("%d have given up, %d wait", failed, x.Waiters())
+		}
+	})
 }
