@@ -26,12 +26,31 @@ const (
 	// that began and ended meanwhile, the first end is told, and the others
 	// are counted. client-go keeps each event, without bound.
 	mergedWhileWaiting exception = "what waits is merged"
+
+	// Of an object that a transform refuses, client-go forgets the event, and
+	// moves on past its resourceVersion; of one whose metadata make no sense it
+	// keeps what it got where it decodes into maps. (Where it decodes into a Go
+	// type, it lists everything again.) Ours keeps what it had, asks for that
+	// one object again, and ends with what the server has.
+	askedForAgain exception = "what could not be taken in is asked for again"
+
+	// Objects that client-go decodes into Go types do not know what they are:
+	// kind and apiVersion are taken out (issue 3030 of kubernetes). Ours are as
+	// the server sent them.
+	knowsWhatItIs exception = "an object knows its kind"
 )
 
-// excuse finds the exception that makes two different events equal. watched says
-// who was told the last change of the object as an event.
-func excuse(ours, theirs told, watched struct{ ours, theirs bool }) (exception, bool) {
+// known is what the servers know about the last change of an object.
+type known struct {
+	ours, theirs bool   // who was told it as an event
+	untaken      string // its version, if that could not be taken in, once
+}
+
+// excuse finds the exception that makes two different events equal.
+func excuse(ours, theirs told, watched known) (exception, bool) {
 	switch {
+	case watched.untaken != "":
+		return askedForAgain, ours.Version == watched.untaken || ours.What == "" && theirs.Version == watched.untaken
 	case ours.Merged && ours.What == "deleted" && theirs.What == "deleted" && ours.UID != theirs.UID:
 		return mergedWhileWaiting, true
 	case watched.ours && !watched.theirs:

@@ -3,44 +3,117 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"strconv"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// object is one object as the server has it.
+// object is one state of an object as the server has it.
 type object struct {
 	key     types.NamespacedName
 	uid     types.UID
 	version int
-	fields  map[string]any // all of it but what is named above
+	item    []byte // as a list shows it
 }
 
 // newObject makes up fields. The same key, UID and version have the same fields,
 // on both servers.
-func newObject(key types.NamespacedName, uid types.UID, version int) object {
-	r := rand.New(rand.NewPCG(uint64(version), uint64(len(uid))))
-	annotations := map[string]any{}
+func (r resource) newObject(key types.NamespacedName, uid types.UID, version int) object {
+	random := rand.New(rand.NewPCG(uint64(version), uint64(len(uid))))
+	meta := metav1.ObjectMeta{
+		Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: strconv.Itoa(version), Generation: int64(version),
+		CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
+		Labels:            map[string]string{"colour": colours[random.IntN(3)], "managedFields": "a trap"},
+		Annotations:       someAnnotations(random),
+	}
+	if random.IntN(2) == 0 {
+		meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`)}}
+	}
+	if random.IntN(3) == 0 {
+		of := types.UID(fmt.Sprint("owner-", random.IntN(2)))
+		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Any", Name: "o", UID: of}}
+	}
+	if r.typed {
+		return object{key, uid, version, r.encode(somePod(random, meta))}
+	}
+	fields := map[string]any{"metadata": meta, "spec": someValue(random, 3), "status": someValue(random, 2)}
+	return object{key, uid, version, mustMarshal(fields)}
+}
+
+// encode is a pod as a list shows it.
+func (r resource) encode(pod *corev1.Pod) []byte {
+	if r.protobuf() {
+		return marshal(pod)
+	}
+	return mustMarshal(pod)
+}
+
+func mustMarshal(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+func someAnnotations(r *rand.Rand) map[string]string {
+	annotations := map[string]string{}
 	if r.IntN(2) == 0 {
-		annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"a":"\"b"}`
+		annotations[lastApplied] = `{"a":"\"b"}`
 	}
 	if r.IntN(2) == 0 {
 		annotations["note"] = "é \u2028 \"quoted\" \\ </script> \x01 𝄞"
 	}
-	meta := map[string]any{
-		"creationTimestamp": "2026-01-02T03:04:05Z",
-		"generation":        version,
-		"labels":            map[string]any{"colour": []string{"red", "green", ""}[r.IntN(3)], "managedFields": "a trap"},
+	return annotations
+}
+
+// somePod is a pod of which each part is there or not.
+func somePod(r *rand.Rand, meta metav1.ObjectMeta) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: meta}
+	some := func(do func()) {
+		if r.IntN(2) == 0 {
+			do()
+		}
 	}
-	if len(annotations) > 0 {
-		meta["annotations"] = annotations
+	some(func() { pod.Spec.NodeName = "node-é" })
+	some(func() { pod.Spec.NodeSelector = map[string]string{"a": "", "": "b"} })
+	some(func() { pod.Spec.TerminationGracePeriodSeconds = new(int64) })
+	some(func() {
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: "k", TolerationSeconds: new(int64(-7))}}
+	})
+	for i := range r.IntN(3) {
+		pod.Spec.Containers = append(pod.Spec.Containers, someContainer(fmt.Sprint("c", i), some))
 	}
-	if r.IntN(2) == 0 {
-		meta["managedFields"] = []any{map[string]any{"manager": "m", "fieldsV1": map[string]any{"f:metadata": map[string]any{}}}}
-	}
-	return object{key, uid, version, map[string]any{"metadata": meta, "spec": someValue(r, 3), "status": someValue(r, 2)}}
+	some(func() { pod.Status.Phase = corev1.PodRunning })
+	some(func() {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: meta.CreationTimestamp}}
+	})
+	some(func() {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c0", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: -1, Message: `[{"key":"a"}]`},
+		}}}
+	})
+	return pod
+}
+
+func someContainer(name string, some func(func())) corev1.Container {
+	c := corev1.Container{Name: name}
+	some(func() { c.Args = []string{"", "$(a)", "\xe2\x80\xa8"} })
+	some(func() { c.Env = []corev1.EnvVar{{Name: "A", Value: "b"}, {Name: "EMPTY"}} })
+	some(func() {
+		c.Resources.Limits = corev1.ResourceList{"cpu": apiresource.MustParse("1500m"), "memory": apiresource.MustParse("1Gi")}
+	})
+	some(func() {
+		c.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("http")}}}
+	})
+	some(func() { c.SecurityContext = &corev1.SecurityContext{Privileged: new(bool)} })
+	return c
 }
 
 // someValue is any JSON value, at most so deep.
@@ -62,31 +135,4 @@ func someValue(r *rand.Rand, depth int) any {
 		fields[[]string{"a", "metadata", "é", "managedFields"}[i]] = someValue(r, depth-1)
 	}
 	return fields
-}
-
-// text is the object as a watch shows it.
-func (o object) text() string { return o.encode(map[string]any{"apiVersion": "v1", "kind": "Pod"}) }
-
-// item is the object as a list shows it: without what the list says for all.
-func (o object) item() string { return o.encode(map[string]any{}) }
-
-func (o object) encode(into map[string]any) string {
-	meta := map[string]any{"namespace": o.key.Namespace, "name": o.key.Name, "uid": o.uid, "resourceVersion": strconv.Itoa(o.version)}
-	maps.Copy(meta, o.fields["metadata"].(map[string]any))
-	maps.Copy(into, o.fields)
-	into["metadata"] = meta
-	raw, err := json.Marshal(into)
-	if err != nil {
-		panic(err)
-	}
-	return string(raw)
-}
-
-// bookmarkAt is the object of a BOOKMARK event.
-func bookmarkAt(version int, endsInitial bool) string {
-	annotations := ""
-	if endsInitial {
-		annotations = `,"annotations":{"k8s.io/initial-events-end":"true"}`
-	}
-	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%d","creationTimestamp":null%s}}`, version, annotations)
 }

@@ -54,8 +54,8 @@ func (q *queues) exception(o op) (queueException, bool) {
 		return first(
 			when(backoff && !before(o.Delay), backoffIsAFloor),
 			when((ready || over) && o.Delay > 0 || waiting && !backoff && o.Delay <= 0, oneRunForAll))
-	case "AddRateLimited":
-		delay := ours.Exponential(baseDelay, maxDelay)(x.Failures)
+	case "AddRateLimited", "AddRateLimitedWithin", "AddTroubled":
+		delay := ours.Exponential(baseDelay, maxDelay)(x.Failures, maxDelay)
 		return first(
 			when(x.State == ours.Dirty || waiting && !backoff && before(delay), backoffIsAFloor),
 			when(ready || over, oneRunForAll))

@@ -16,7 +16,7 @@ import (
 
 // An op is one thing that somebody does to a queue.
 type op struct {
-	Do    string // Add, AddAfter, AddRateLimited, Forget, Get, Done, ShutDown, or wait
+	Do    string // Add, AddAfter, AddRateLimited or another failure, Forget, Get, Done, ShutDown, or wait
 	Key   string
 	Delay time.Duration // of AddAfter and wait
 }
@@ -65,10 +65,8 @@ func (q *queues) do(t *testing.T, o op) (wrong string) {
 	case "AddAfter":
 		q.theirs.AddAfter(o.Key, o.Delay)
 		q.ours.AddAfter(o.Key, o.Delay, ours.Cause{})
-	case "AddRateLimited":
-		q.failed[o.Key] = true
-		q.theirs.AddRateLimited(o.Key)
-		q.ours.AddRateLimited(o.Key, ours.Cause{})
+	case "AddRateLimited", "AddRateLimitedWithin", "AddTroubled":
+		q.fail(o)
 	case "Forget":
 		q.theirs.Forget(o.Key)
 		q.ours.Forget(o.Key)
@@ -89,6 +87,21 @@ func (q *queues) do(t *testing.T, o op) (wrong string) {
 	time.Sleep(1009 * time.Nanosecond)
 	synctest.Wait()
 	return wrong
+}
+
+// fail is a failure, for which client-go has one word. Ours has three, which say
+// the same as long as no bound is met and nobody calls Release.
+func (q *queues) fail(o op) {
+	q.failed[o.Key] = true
+	q.theirs.AddRateLimited(o.Key)
+	switch o.Do {
+	case "AddRateLimitedWithin":
+		q.ours.AddRateLimitedWithin(o.Key, 0, 2*maxDelay, ours.Cause{})
+	case "AddTroubled":
+		q.ours.AddTroubled(o.Key, 0, 2*maxDelay, ours.Cause{})
+	default:
+		q.ours.AddRateLimited(o.Key, ours.Cause{})
+	}
 }
 
 // get takes a key, if there is one to take, or hears that the queue is shut down.
@@ -173,13 +186,13 @@ func everybody(do string) (ops []op) {
 // anyOp draws an operation. A ShutDown is rare, since little happens after it.
 func anyOp() *rapid.Generator[op] {
 	return rapid.Custom(func(t *rapid.T) op {
-		kinds := []string{"Get", "Add", "Done", "AddRateLimited", "AddAfter", "wait", "Forget"}
+		kinds := []string{"Get", "Add", "Done", "AddRateLimited", "AddAfter", "wait", "Forget", "AddRateLimitedWithin", "AddTroubled"}
 		o := op{Do: rapid.SampledFrom(kinds).Draw(t, "do")}
 		if rapid.IntRange(0, 60).Draw(t, "rare") == 60 {
 			o.Do = "ShutDown"
 		}
 		switch o.Do {
-		case "Add", "AddAfter", "AddRateLimited", "Forget", "Done":
+		case "Add", "AddAfter", "AddRateLimited", "AddRateLimitedWithin", "AddTroubled", "Forget", "Done":
 			o.Key = rapid.SampledFrom(queueKeys).Draw(t, "key")
 		}
 		switch o.Do {

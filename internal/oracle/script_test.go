@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,11 +13,26 @@ import (
 // A script is what happens at a server, and to those who watch it.
 type script struct {
 	server kind
+	ours   extras
 	steps  []step
 }
 
-// kind is what a server can do.
+// extras are what ours can do and client-go cannot: turned on, they change
+// nothing that shows.
+type extras struct {
+	Packed bool // what is not read for a second is packed
+	Facets bool // the scan takes values out
+}
+
+// kind is what a server has, and what it can do.
 type kind struct {
+	behaviour
+
+	Resource resource
+}
+
+// behaviour is what a server can do.
+type behaviour struct {
 	Born      int  // how many objects it has before anybody asks
 	PageCap   int  // the most items of a page, whatever is asked for; 0: no pages
 	WatchList bool // it streams lists
@@ -26,8 +42,8 @@ type kind struct {
 // A step is one thing that happens.
 type step struct {
 	do  verb
-	key types.NamespacedName // of put, remove, recreate
-	how string               // of down: the kind of trouble
+	key types.NamespacedName // of put, remove, recreate, spoil, refuse
+	how string               // of down: the kind of trouble; of wind: how many
 }
 
 type verb string
@@ -36,10 +52,15 @@ const (
 	put      verb = "put"      // an object is made, or changed if it is there
 	remove   verb = "remove"   // an object is deleted, if it is there
 	recreate verb = "recreate" // an object is deleted and made anew under its name
+	spoil    verb = "spoil"    // put, and the first event that tells of it cannot be read
+	refuse   verb = "refuse"   // put, and the first transform that sees it refuses it
+	wind     verb = "wind"     // so many changes happen that are on the tape
 	bookmark verb = "bookmark" // all watches get a bookmark
 	end      verb = "end"      // all watches end in good order
 	tear     verb = "tear"     // all watches end within an event
 	expire   verb = "expire"   // all watches end with an ERROR event, 410, and the history is forgotten
+	early    verb = "early"    // watch-lists end before their bookmark from now on
+	late     verb = "late"     // watch-lists end with their bookmark again
 	forget   verb = "forget"   // continuations of lists expire
 	compact  verb = "compact"  // the history is forgotten; watches that are open go on
 	down     verb = "down"     // all watches break, and every request fails
@@ -68,16 +89,21 @@ func (s step) String() string {
 }
 
 func (s script) String() string {
-	lines := []string{fmt.Sprintf("%+v", s.server)}
+	lines := []string{fmt.Sprintf("%v: %+v, %+v", s.server.Resource, s.server.behaviour, s.ours)}
 	for _, each := range s.steps {
 		lines = append(lines, each.String())
 	}
 	return strings.Join(lines, "\n")
 }
 
+// capable is a server that can do all.
+func capable(r resource) kind {
+	return kind{behaviour{WatchList: true, Bookmarks: true}, r}
+}
+
 // read makes a script of one line, at a server that can do all.
-func read(line string) script {
-	s := script{server: kind{WatchList: true, Bookmarks: true}}
+func read(r resource, line string) script {
+	s := script{server: capable(r)}
 	for words := range strings.SplitSeq(line, ", ") {
 		do, about, _ := strings.Cut(words, " ")
 		each := step{do: verb(do)}
@@ -96,11 +122,34 @@ type author struct {
 	*rand.Rand
 
 	script
+
+	left int // changes on the tape that have not happened
 }
 
-func write(seed uint64) *author {
+func newAuthor(seed uint64) *author {
 	a := &author{Rand: rand.New(rand.NewPCG(seed, 3))}
-	a.server = kind{Born: a.IntN(9), PageCap: a.IntN(4), WatchList: a.IntN(3) > 0, Bookmarks: a.IntN(3) > 0}
+	a.server.WatchList, a.server.Bookmarks = a.IntN(3) > 0, a.IntN(3) > 0
+	a.ours = extras{Packed: a.IntN(6) == 0, Facets: a.IntN(2) == 0}
+	return a
+}
+
+// write begins a script of objects that are made up.
+func write(seed uint64) *author {
+	a := newAuthor(seed)
+	a.server.Resource = []func() resource{anything, anything, pods, podsInJSON}[a.IntN(4)]()
+	a.server.Born, a.server.PageCap = a.IntN(9), a.IntN(4)
+	if a.ours.Packed { // a dictionary is made of many objects
+		a.server.Born, a.server.PageCap = 80+a.IntN(9), 20*a.IntN(4)
+	}
+	return a
+}
+
+// play begins a script of what is on a tape.
+func play(seed uint64, r resource) *author {
+	a := newAuthor(seed)
+	a.server.Resource = r
+	a.server.Born, a.server.PageCap = a.IntN(200), 10*a.IntN(4)
+	a.left = len(r.tape.changes) - a.server.Born
 	return a
 }
 
@@ -112,9 +161,30 @@ func (a *author) add(verbs ...verb) {
 
 // changes are a few of them, each to an object of its own or to the same.
 func (a *author) changes(n int) {
+	if a.server.Resource.tape != nil {
+		a.goOn(n)
+		return
+	}
 	for range n {
 		do := []verb{put, put, put, remove, recreate}[a.IntN(5)]
 		a.steps = append(a.steps, step{do: do, key: a.name()})
+	}
+}
+
+// goOn lets some of the tape happen, and at its end deletes: nobody has recorded
+// how objects go.
+func (a *author) goOn(n int) {
+	if a.left <= 0 {
+		for range n {
+			changes := a.server.Resource.tape.changes
+			a.steps = append(a.steps, step{do: remove, key: changes[a.IntN(len(changes))].key})
+		}
+		return
+	}
+	for range n {
+		some := 1 + a.IntN(8)
+		a.left -= some
+		a.steps = append(a.steps, step{do: wind, how: strconv.Itoa(some)})
 	}
 }
 
@@ -146,7 +216,11 @@ func orderly(seed uint64) script {
 }
 
 func (a *author) fault() {
-	switch a.IntN(10) {
+	faults := 12
+	if a.server.Resource.tape != nil {
+		faults = 9 // the others are about objects that are made up
+	}
+	switch a.IntN(faults) {
 	case 0:
 		a.add(end)
 	case 1:
@@ -167,9 +241,13 @@ func (a *author) fault() {
 		a.add(hold)
 		a.changes(1 + a.IntN(8))
 		a.add(release)
-	case 8: // a relist meets what waits
+	case 8: // a list that is a stream has no end
+		a.add(early, expire, moment, moment, late)
+	case 9: // a relist meets what waits
 		a.holdOverRelist()
-	case 9: // nothing goes wrong
+	case 10: // an object cannot be taken in
+		a.steps = append(a.steps, step{do: []verb{spoil, refuse}[a.IntN(2)], key: a.name()})
+	case 11: // nothing goes wrong
 	}
 }
 
@@ -196,6 +274,24 @@ func (a *author) away(last ...verb) {
 	}
 	a.add(last...)
 	a.add(up)
+}
+
+// taped is an orderly script of the whole of a tape.
+func taped(seed uint64, r resource) script {
+	a := play(seed, r)
+	a.changes(a.IntN(8))
+	a.add(settle)
+	for a.left > 0 {
+		a.changes(1 + a.IntN(10))
+		a.fault()
+		a.changes(1 + a.IntN(10))
+		a.add(settle)
+	}
+	a.changes(1 + a.IntN(20))
+	a.fault()
+	a.changes(1 + a.IntN(20))
+	a.add(settle)
+	return a.script
 }
 
 // wild is a script in which all sorts of things happen all the time.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -30,11 +30,18 @@ type server struct {
 	lives     int // objects that were ever made, for their UIDs
 	objects   map[types.NamespacedName]object
 	history   []change
-	compacted int                 // the last version that is forgotten
-	snapshots map[string]snapshot // lists that are not at their end, by the token of their continuation
-	trouble   string              // what is wrong with every request; empty: nothing
-	told      map[int]bool        // the versions that were told as events
-	answers   map[string]int      // how often it gave each kind of answer
+	compacted int                          // the last version that is forgotten
+	snapshots map[string]snapshot          // lists that are not at their end, by the token of their continuation
+	trouble   string                       // what is wrong with every request; empty: nothing
+	told      map[int]bool                 // the versions that were told as events
+	played    int                          // changes of the tape that have happened
+	spoiling  map[int]bool                 // versions that are spoilt the first time that an event tells of them
+	refusing  map[int]bool                 // versions that a transform refuses the first time that it sees them
+	untaken   map[types.NamespacedName]int // the last version of each that somebody could not take in
+	early     bool                         // watch-lists end before their bookmark
+	began     time.Time
+	asked     []time.Time    // when requests came
+	answers   map[string]int // how often it gave each kind of answer
 
 	news   chan struct{} // closed when something happens
 	cuts   int           // how often all watches were told to end
@@ -67,15 +74,37 @@ func serve(t *testing.T, k kind) *server {
 	t.Helper()
 	s := &server{
 		kind: k, version: 1, compacted: 1, objects: map[types.NamespacedName]object{}, snapshots: map[string]snapshot{}, told: map[int]bool{}, answers: map[string]int{},
+		spoiling: map[int]bool{}, refusing: map[int]bool{}, untaken: map[types.NamespacedName]int{}, began: time.Now(),
 		news: make(chan struct{}), pipes: make(chan net.Conn), over: make(chan struct{}),
 	}
-	for i := range k.Born {
-		s.putLocked(types.NamespacedName{Namespace: string("ab"[i%2]), Name: fmt.Sprint("o", i/2)})
-	}
+	s.bearLocked()
 	h := &http.Server{Handler: s}
 	go func() { _ = h.Serve(s) }()
 	t.Cleanup(func() { _ = h.Close() })
 	return s
+}
+
+// bearLocked makes what is there before anybody asks.
+func (s *server) bearLocked() {
+	if s.Resource.tape != nil {
+		s.version = s.Resource.tape.changes[0].version - 1
+		s.compacted = s.version
+		s.windLocked(s.Born)
+		return
+	}
+	for i := range s.Born {
+		s.putLocked(types.NamespacedName{Namespace: string("ab"[i%2]), Name: fmt.Sprint("o", i/2)})
+	}
+}
+
+// windLocked lets the next changes of the tape happen.
+func (s *server) windLocked(n int) {
+	left := s.Resource.tape.changes[s.played:]
+	for _, c := range left[:min(n, len(left))] {
+		s.played, s.version = s.played+1, c.version
+		s.objects[c.key] = c.object
+		s.history = append(s.history, c)
+	}
 }
 
 // client is an HTTP client that reaches the server and nobody else.
@@ -132,6 +161,13 @@ func (s *server) play(do step) {
 	switch do.do {
 	case put:
 		s.putLocked(do.key)
+	case spoil, refuse:
+		s.putLocked(do.key)
+		s.spoilLocked(do)
+	case wind:
+		s.windLocked(number(do.how))
+	case early, late:
+		s.early = do.do == early
 	case remove:
 		s.removeLocked(do.key)
 	case recreate:
@@ -162,6 +198,29 @@ func (s *server) play(do step) {
 
 func (s *server) cutLocked(how verb) { s.cuts, s.cut = s.cuts+1, how }
 
+// spoilLocked sees to it that the version which is there now is not taken in.
+func (s *server) spoilLocked(do step) {
+	s.untaken[do.key] = s.version
+	if do.do == spoil {
+		s.spoiling[s.version] = true
+		return
+	}
+	s.refusing[s.version] = true
+}
+
+// refuses says, once, that a transform refuses a version.
+func (s *server) refuses(version string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := number(version)
+	if !s.refusing[v] {
+		return false
+	}
+	delete(s.refusing, v)
+	s.answers["refused by the transform"]++
+	return true
+}
+
 func (s *server) putLocked(key types.NamespacedName) {
 	kind, uid := "MODIFIED", s.objects[key].uid
 	if uid == "" {
@@ -169,7 +228,7 @@ func (s *server) putLocked(key types.NamespacedName) {
 		kind, uid = "ADDED", types.UID(fmt.Sprint("life-", s.lives))
 	}
 	s.version++
-	o := newObject(key, uid, s.version)
+	o := s.Resource.newObject(key, uid, s.version)
 	s.objects[key] = o
 	s.history = append(s.history, change{kind, o})
 }
@@ -180,7 +239,7 @@ func (s *server) removeLocked(key types.NamespacedName) {
 		return
 	}
 	s.version++
-	o.version = s.version
+	o.item, o.version = s.Resource.at(o.item, o.version, s.version), s.version
 	delete(s.objects, key)
 	s.history = append(s.history, change{"DELETED", o})
 }
@@ -192,7 +251,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
 	switch trouble := s.wrong(); {
+	case !strings.Contains(r.Header.Get("Accept"), s.Resource.contentType(false)):
+		panic("nobody has asked for " + s.Resource.contentType(false))
 	case trouble == "refused": // on a connection that was there before
 		panic(http.ErrAbortHandler)
 	case trouble == "reset":
@@ -201,11 +265,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case trouble != "":
 		s.count(trouble)
 		code, _ := strconv.Atoi(trouble)
-		fail(w, code, "", "not now")
+		s.fail(w, code, "", "not now")
 	case q.Has("sendInitialEvents"):
 		s.watchList(w, r)
 	case q.Has("watch"):
 		s.watch(w, r)
+	case q.Has("fieldSelector"):
+		s.one(w, r.URL)
 	default:
 		s.list(w, q)
 	}
@@ -217,24 +283,20 @@ func (s *server) count(answer string) {
 	s.answers[answer]++
 }
 
-func fail(w http.ResponseWriter, code int, reason, message string) {
-	w.Header().Set("Content-Type", "application/json")
+func (s *server) fail(w http.ResponseWriter, code int, reason, message string) {
+	w.Header().Set("Content-Type", s.Resource.contentType(false))
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, status(code, reason, message))
+	_, _ = w.Write(s.Resource.status(code, reason, message))
 }
 
-func status(code int, reason, message string) string {
-	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
-}
-
-func send(w http.ResponseWriter, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, text)
+func (s *server) send(w http.ResponseWriter, stream bool, text []byte) {
+	w.Header().Set("Content-Type", s.Resource.contentType(stream))
+	_, _ = w.Write(text)
 	_ = http.NewResponseController(w).Flush()
 }
 
-func sendEvent(w http.ResponseWriter, kind, object string) {
-	send(w, fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object))
+func (s *server) sendEvent(w http.ResponseWriter, kind string, object []byte) {
+	s.send(w, true, s.Resource.event(kind, object))
 }
 
 // list shows the present, in pages if it has them.
@@ -244,15 +306,48 @@ func (s *server) list(w http.ResponseWriter, q url.Values) {
 	s.mu.Unlock()
 	if !ok {
 		s.count("410 on a page")
-		fail(w, http.StatusGone, "Expired", "The provided continue parameter is too old")
+		s.fail(w, http.StatusGone, "Expired", "The provided continue parameter is too old")
 		return
 	}
-	var items []string
+	s.send(w, false, s.Resource.page(shown, next))
+}
+
+func (r resource) page(shown snapshot, next string) []byte {
+	var items [][]byte
 	for _, o := range shown.items {
-		items = append(items, o.item())
+		items = append(items, o.item)
 	}
-	send(w, fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`+"\n",
-		shown.version, next, strings.Join(items, ",")))
+	return r.list(metav1.ListMeta{ResourceVersion: strconv.Itoa(shown.version), Continue: next}, items)
+}
+
+// one shows a single object, as it was at a version.
+func (s *server) one(w http.ResponseWriter, u *url.URL) {
+	path := strings.Split(u.Path, "/")
+	key := types.NamespacedName{Namespace: path[len(path)-2], Name: strings.TrimPrefix(u.Query().Get("fieldSelector"), "metadata.name=")}
+	at := number(u.Query().Get("resourceVersion"))
+	s.mu.Lock()
+	gone := at < s.compacted
+	shown := snapshot{at, s.atLocked(key, at)}
+	s.mu.Unlock()
+	if gone {
+		s.fail(w, http.StatusGone, "Expired", "too old resource version")
+		return
+	}
+	s.count("a list of one")
+	s.send(w, false, s.Resource.page(shown, ""))
+}
+
+// atLocked is what an object was at a version: one, or none.
+func (s *server) atLocked(key types.NamespacedName, at int) (was []object) {
+	for _, c := range s.history {
+		if c.key != key || c.version > at {
+			continue
+		}
+		if was = nil; c.kind != "DELETED" {
+			was = []object{c.object}
+		}
+	}
+	return was
 }
 
 func (s *server) pageLocked(limit int, token string) (shown snapshot, next string, ok bool) {
@@ -286,18 +381,22 @@ func number(s string) int {
 func (s *server) watchList(w http.ResponseWriter, r *http.Request) {
 	if !s.WatchList {
 		s.count("no watch-list")
-		fail(w, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+		s.fail(w, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
 		return
 	}
 	s.mu.Lock()
 	v := s.viewLocked(s.version)
-	objects := s.sortedLocked()
+	objects, early := s.sortedLocked(), s.early
 	s.mu.Unlock()
-	s.count("a watch-list")
 	for _, o := range objects {
-		sendEvent(w, "ADDED", o.text())
+		s.sendEvent(w, "ADDED", s.Resource.alone(o.item))
 	}
-	sendEvent(w, "BOOKMARK", bookmarkAt(v.version, true))
+	if early {
+		s.count("no end of a watch-list")
+		return
+	}
+	s.count("a watch-list")
+	s.sendEvent(w, "BOOKMARK", s.Resource.bookmark(v.version, true))
 	s.follow(w, r, v)
 }
 
@@ -308,9 +407,10 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	if gone {
 		s.count("410 on a watch")
-		fail(w, http.StatusGone, "Expired", "too old resource version")
+		s.fail(w, http.StatusGone, "Expired", "too old resource version")
 		return
 	}
+	w.Header().Set("Content-Type", s.Resource.contentType(true))
 	_ = http.NewResponseController(w).Flush()
 	s.follow(w, r, v)
 }
@@ -331,14 +431,14 @@ func (s *server) follow(w http.ResponseWriter, r *http.Request, v view) {
 		how := s.cut
 		s.mu.Unlock()
 		for _, c := range missed {
-			sendEvent(w, c.kind, c.text())
+			s.sendEvent(w, c.kind, s.Resource.alone(c.item))
 		}
 		if now.marked > v.marked {
-			sendEvent(w, "BOOKMARK", bookmarkAt(now.version, false))
+			s.sendEvent(w, "BOOKMARK", s.Resource.bookmark(now.version, false))
 		}
 		if now.cuts > v.cuts {
 			s.count(string(how))
-			hangUp(w, how)
+			s.hangUp(w, how)
 			return
 		}
 		v = now
@@ -346,7 +446,7 @@ func (s *server) follow(w http.ResponseWriter, r *http.Request, v view) {
 		case <-news:
 		case <-minutes.C:
 			if s.Bookmarks {
-				sendEvent(w, "BOOKMARK", bookmarkAt(v.version, false))
+				s.sendEvent(w, "BOOKMARK", s.Resource.bookmark(v.version, false))
 			}
 		case <-over:
 			return
@@ -357,12 +457,12 @@ func (s *server) follow(w http.ResponseWriter, r *http.Request, v view) {
 }
 
 // hangUp ends a watch.
-func hangUp(w http.ResponseWriter, how verb) {
+func (s *server) hangUp(w http.ResponseWriter, how verb) {
 	switch how {
 	case expire:
-		sendEvent(w, "ERROR", status(http.StatusGone, "Expired", "too old resource version"))
+		s.sendEvent(w, "ERROR", s.Resource.status(http.StatusGone, "Expired", "too old resource version"))
 	case tear:
-		send(w, `{"type":"MODIFIED","object":{"kind":"Pod","metadata":{"na`)
+		s.send(w, true, s.Resource.torn())
 		panic(http.ErrAbortHandler)
 	case down:
 		panic(http.ErrAbortHandler)
@@ -374,8 +474,13 @@ func hangUp(w http.ResponseWriter, how verb) {
 func (s *server) missedLocked(version int) []change {
 	i, _ := slices.BinarySearchFunc(s.history, version+1, func(c change, v int) int { return cmp.Compare(c.version, v) })
 	missed := slices.Clone(s.history[i:])
-	for _, c := range missed {
+	for i, c := range missed {
 		s.told[c.version] = true
+		if s.spoiling[c.version] {
+			delete(s.spoiling, c.version)
+			s.answers["spoilt"]++
+			missed[i].item = s.Resource.spoilt(c.item)
+		}
 	}
 	return missed
 }
@@ -390,4 +495,15 @@ func (s *server) toldOf(key types.NamespacedName) (told bool) {
 		}
 	}
 	return told
+}
+
+// untakenOf is the newest state of an object, if that could not be taken in, once;
+// or else empty.
+func (s *server) untakenOf(key types.NamespacedName) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version, ever := s.untaken[key]; ever && s.objects[key].version == version {
+		return strconv.Itoa(version)
+	}
+	return ""
 }

@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 )
 
 // side is one of the two: an informer, and the server that it looks at.
@@ -23,15 +21,38 @@ type side struct {
 	stop func()      // returns when all of its goroutines have
 }
 
-var (
-	pods    = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	colours = []string{"red", "green", "", "none"} // the last is nobody's
-)
-
 // held is a cache.
 type held struct {
 	Objects map[types.NamespacedName]map[string]any
-	Colours map[string][]string // keys by label, sorted
+	Found   map[string][]string // keys by what an index was asked for, sorted
+	Facets  map[types.NamespacedName][]string
+}
+
+func holding() held {
+	return held{map[types.NamespacedName]map[string]any{}, map[string][]string{}, map[types.NamespacedName][]string{}}
+}
+
+// forget leaves an object out.
+func (h held) forget(key types.NamespacedName) {
+	delete(h.Objects, key)
+	delete(h.Facets, key)
+	for asked, found := range h.Found {
+		h.Found[asked] = slices.DeleteFunc(found, func(k string) bool { return k == key.String() })
+	}
+}
+
+// owners are those that objects may have.
+func (r resource) owners() []types.UID {
+	if r.tape == nil {
+		return []types.UID{"owner-0", "owner-1", "nobody"}
+	}
+	var all []types.UID
+	for _, c := range r.tape.changes[:min(9, len(r.tape.changes))] {
+		for _, o := range r.metaOf(c.item).OwnerReferences {
+			all = append(all, o.UID)
+		}
+	}
+	return all
 }
 
 // told is an event.
@@ -113,10 +134,6 @@ func (e *ear) heard() (last map[types.NamespacedName]told, again map[types.Names
 	return last, again
 }
 
-func (s *server) restConfig() *rest.Config {
-	return &rest.Config{Host: "http://api", APIPath: "/api", QPS: -1}
-}
-
 // bench is both sides.
 type bench struct {
 	theirs, ours *side
@@ -124,9 +141,9 @@ type bench struct {
 }
 
 // sit starts both sides.
-func sit(t *testing.T, k kind, resync time.Duration) *bench {
+func sit(t *testing.T, s script, resync time.Duration) *bench {
 	t.Helper()
-	return &bench{theirs: startTheirs(t, k, resync), ours: startOurs(t, k, resync), used: map[exception]int{}}
+	return &bench{theirs: startTheirs(t, s.server, resync), ours: startOurs(t, s, resync), used: map[exception]int{}}
 }
 
 func (b *bench) stop() {
@@ -148,13 +165,18 @@ func (b *bench) play(do step) {
 		default:
 		}
 	}
-	switch do.do {
+	time.Sleep(do.takes())
+}
+
+// takes is how long a step is.
+func (s step) takes() time.Duration {
+	switch s.do {
 	case settle:
-		time.Sleep(settling)
+		return settling
 	case moment:
-		time.Sleep(time.Second)
+		return time.Second
 	default:
-		time.Sleep(tick)
+		return tick
 	}
 }
 

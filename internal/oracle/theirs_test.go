@@ -2,33 +2,30 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
-// startTheirs runs client-go's informer, the one that decodes every field.
+// startTheirs runs client-go's informer.
 func startTheirs(t *testing.T, k kind, resync time.Duration) *side {
 	t.Helper()
 	s := &side{server: serve(t, k), ear: newEar()}
-	client, err := dynamic.NewForConfigAndClient(s.restConfig(), s.client(t))
-	must(t, err)
-	byColour := cache.Indexers{"colour": func(o any) ([]string, error) {
-		colour, has := o.(*unstructured.Unstructured).GetLabels()["colour"]
-		if !has {
-			return nil, nil
-		}
-		return []string{colour}, nil
-	}}
-	informer := dynamicinformer.NewFilteredDynamicInformer(client, pods, "", resync, byColour, nil).Informer()
-	must(t, informer.SetTransform(theirTransform))
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	informer := s.theirInformer(t, resync)
+	must(t, informer.SetTransform(s.theirTransform))
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
 			s.hear(keyOf(o), tell("added", o))
 		},
@@ -36,7 +33,7 @@ func startTheirs(t *testing.T, k kind, resync time.Duration) *side {
 		DeleteFunc: s.theyDelete,
 	})
 	must(t, err)
-	s.held = func() held { return theyHold(t, informer.GetIndexer()) }
+	s.held = func() held { return k.Resource.theyHold(t, informer.GetIndexer()) }
 
 	ctx, cancel := context.WithCancel(quietly(t))
 	done := make(chan struct{})
@@ -58,22 +55,71 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// theirTransform is what transform.Default does.
-func theirTransform(o any) (any, error) {
-	u := o.(*unstructured.Unstructured)
-	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
-	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
-	return u, nil
+// theirInformer is the dynamic one, or that of a clientset.
+func (s *side) theirInformer(t *testing.T, resync time.Duration) cache.SharedIndexInformer {
+	t.Helper()
+	r := s.Resource
+	indexers := cache.Indexers{"label": r.theirLabel, "owner": theirOwners}
+	if !r.typed {
+		client, err := dynamic.NewForConfigAndClient(r.restConfig(), s.client(t))
+		must(t, err)
+		return dynamicinformer.NewFilteredDynamicInformer(client, r.GroupVersionResource, "", resync, indexers, nil).Informer()
+	}
+	client, err := corev1client.NewForConfigAndClient(r.restConfig(), s.client(t))
+	must(t, err)
+	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return client.Pods("").List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return client.Pods("").Watch(ctx, opts)
+		},
+	}, client), &corev1.Pod{}, resync, indexers)
+}
+
+func (r resource) theirLabel(o any) ([]string, error) {
+	value, has := o.(metav1.Object).GetLabels()[r.label]
+	if !has {
+		return nil, nil
+	}
+	return []string{value}, nil
+}
+
+func theirOwners(o any) (uids []string, err error) {
+	for _, owner := range o.(metav1.Object).GetOwnerReferences() {
+		uids = append(uids, string(owner.UID))
+	}
+	return uids, nil
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+var errRefused = errors.New("refused, this once")
+
+// theirTransform is what transform.Default does, and refuses what it is told to.
+func (s *side) theirTransform(o any) (any, error) {
+	if s.refuses(o.(metav1.Object).GetResourceVersion()) {
+		return nil, errRefused
+	}
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", lastApplied)
+	case *corev1.Pod:
+		o.ManagedFields = nil
+		delete(o.Annotations, lastApplied)
+	}
+	return o, nil
 }
 
 func keyOf(o any) types.NamespacedName {
-	u := o.(*unstructured.Unstructured)
-	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
+	m := o.(metav1.Object)
+	return types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}
 }
 
 func tell(what string, o any) told {
-	u := o.(*unstructured.Unstructured)
-	return told{What: what, UID: u.GetUID(), Version: u.GetResourceVersion()}
+	m := o.(metav1.Object)
+	return told{What: what, UID: m.GetUID(), Version: m.GetResourceVersion()}
 }
 
 func (s *side) theyUpdate(before, after any) {
@@ -99,17 +145,46 @@ func (s *side) theyDelete(o any) {
 	s.hear(keyOf(o), t)
 }
 
-func theyHold(t *testing.T, x cache.Indexer) held {
+func (r resource) theyHold(t *testing.T, x cache.Indexer) held {
 	t.Helper()
-	h := held{map[types.NamespacedName]map[string]any{}, map[string][]string{}}
+	h := holding()
 	for _, o := range x.List() {
-		h.Objects[keyOf(o)] = o.(*unstructured.Unstructured).Object
+		fields := fieldsOf(t, o)
+		h.Objects[keyOf(o)] = fields
+		for _, f := range r.facets {
+			h.Facets[keyOf(o)] = append(h.Facets[keyOf(o)], f.String()+": "+theirFacet(fields, f.String()))
+		}
 	}
-	for _, colour := range colours {
-		found, err := x.IndexKeys("colour", colour)
-		must(t, err)
-		slices.Sort(found)
-		h.Colours[colour] = append([]string{}, found...)
+	for _, value := range r.values {
+		h.Found["label "+value] = theyFind(t, x, "label", value)
+	}
+	for _, uid := range r.owners() {
+		h.Found["owner "+string(uid)] = theyFind(t, x, "owner", string(uid))
 	}
 	return h
+}
+
+func theyFind(t *testing.T, x cache.Indexer, index, value string) []string {
+	t.Helper()
+	found, err := x.IndexKeys(index, value)
+	must(t, err)
+	slices.Sort(found)
+	return append([]string{}, found...)
+}
+
+// fieldsOf is a decoded object, field by field. A Go type says more than its
+// fields as JSON, such as fractions of seconds: its protobuf stands beside them.
+func fieldsOf(t *testing.T, o any) map[string]any {
+	t.Helper()
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		return o.Object
+	case *corev1.Pod:
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		must(t, err)
+		fields["protobuf"] = string(marshal(o))
+		return fields
+	}
+	t.Fatalf("client-go has a %T", o)
+	return nil
 }
