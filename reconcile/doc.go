@@ -40,20 +40,26 @@
 //  6. After an error of the server's (ServerTrouble) a key backs off for at least
 //     the server's Retry-After and at most TroubleCeiling, and a long outage does
 //     not count against it afterwards.
-//  7. No reconcile begins before the caches have what the key's last reconcile
+//  7. When a reconcile shows that the server answers again, keys that back off for
+//     6 do not sit that out: each such reconcile lets two go, ReleaseGap apart,
+//     after their Retry-After. A key that fails again all the same is not let go
+//     before it has sat one out: so trouble that stays, or comes and goes, costs
+//     at most twice the runs, and makes no loop.
+//  8. No reconcile begins before the caches have what the key's last reconcile
 //     wrote. If that takes longer than GateTimeout the worker goes on to other
-//     keys; after the third time in a row the key is InDoubt, and runs.
-//  8. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
+//     keys; after the third time in a row the key is InDoubt, and runs. It is so
+//     at once if a cache says that it cannot come there.
+//  9. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
 //     on for DrainTimeout, then their ctx ends; Run returns when the last has
 //     returned. Keys that were ready are left: the next process lists everything.
-//  9. An attempt that fails is one line of log, with its key and causes. One that
+//  10. An attempt that fails is one line of log, with its key and causes. One that
 //     goes well is none, at verbosity under 4, and a conflict is none under 2.
-//  10. Each OnStart is followed by one OnReconcile of that key, with the causes
+//  11. Each OnStart is followed by one OnReconcile of that key, with the causes
 //     that Causes(ctx) gave the Func.
-//  11. SetCondition moves lastTransitionTime with the status only, and refuses
+//  12. SetCondition moves lastTransitionTime with the status only, and refuses
 //     what is no condition.
-//  12. SetControllerReference gives a child one controller, never a second.
-//  13. Finalizers of others, and their order, are left alone.
+//  13. SetControllerReference gives a child one controller, never a second.
+//  14. Finalizers of others, and their order, are left alone.
 //
 // It does not promise that a Func which ignores its ctx can be stopped, nor that
 // a write is done only once: a process can die between the server's answer and

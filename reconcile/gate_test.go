@@ -83,7 +83,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// Claim 7: the worker that is quicker than the watch.
+// Claim 8: the worker that is quicker than the watch.
 func TestAKeyIsNotReconciledBeforeTheCacheHasItsWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(10), reconcile.NewGate()
@@ -118,7 +118,7 @@ func TestAKeyIsNotReconciledBeforeTheCacheHasItsWrites(t *testing.T) {
 	})
 }
 
-// Claim 7: a cache that does not come along does not hold the worker for ever,
+// Claim 8: a cache that does not come along does not hold the worker for ever,
 // nor the key: after three waits in vain it is to ask the server.
 func TestACacheThatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -50,6 +50,10 @@ type PoolConfig struct {
 	// waits at the Gate in vain. Default: 30 s: who has failed through a long
 	// outage should not sleep for a quarter of an hour after its end.
 	TroubleCeiling time.Duration
+	// ReleaseGap is the pace at which keys that back off because of the server
+	// are let go when it is well again: one in each gap, at most. Default: 4 ms,
+	// so that 500 keys are back after two seconds.
+	ReleaseGap time.Duration
 	// Trace gets the pool's news. Default: nobody.
 	Trace Trace
 }
@@ -75,6 +79,9 @@ func (c PoolConfig) withDefaults() PoolConfig {
 	}
 	if c.TroubleCeiling <= 0 {
 		c.TroubleCeiling = 30 * time.Second
+	}
+	if c.ReleaseGap <= 0 {
+		c.ReleaseGap = 4 * time.Millisecond
 	}
 	return c
 }
@@ -251,13 +258,29 @@ func (p *Pool) settle(done Reconciled) {
 	case Requeued:
 		p.queue.AddRateLimited(done.Key, p.cause("requeue"))
 	case Failed:
-		retryAfter, trouble := p.cfg.Trouble(done.Err)
-		if trouble {
-			p.queue.AddRateLimitedWithin(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
-		} else {
-			p.queue.AddRateLimited(done.Key, p.cause("retry"))
+		if retryAfter, trouble := p.cfg.Trouble(done.Err); trouble {
+			p.queue.AddTroubled(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
+			return
 		}
+		p.queue.AddRateLimited(done.Key, p.cause("retry"))
 	}
+	if answered(done.Err) {
+		p.queue.Release(releases, p.cfg.ReleaseGap)
+	}
+}
+
+// releases is how many of the keys that back off because of the server a
+// reconcile lets go that the server has answered. With two, whose answers let
+// four go, all are on their way soon; and if it was not well after all, it has
+// two more to refuse and no crowd.
+const releases = 2
+
+// answered tells whether a reconcile that ended so shows a server that is well.
+// Without an error it is taken to: not all of them have asked the server, but
+// one that is mistaken costs some keys one run each.
+func answered(err error) bool {
+	var answer apierrors.APIStatus
+	return err == nil || errors.As(err, &answer)
 }
 
 func (p *Pool) cause(event string) workqueue.Cause {

@@ -50,6 +50,11 @@ type rig struct {
 // backoffs of 1, 2, 4 … 1000 seconds.
 func start(t *testing.T, fn reconcile.Func, cfg reconcile.PoolConfig) *rig {
 	t.Helper()
+	return startWith(t, workqueue.Exponential(time.Second, 1000*time.Second), fn, cfg)
+}
+
+func startWith(t *testing.T, limiter workqueue.Limiter, fn reconcile.Func, cfg reconcile.PoolConfig) *rig {
+	t.Helper()
 	if cfg.Workers == 0 {
 		cfg.Workers = 1
 	}
@@ -61,7 +66,7 @@ func start(t *testing.T, fn reconcile.Func, cfg reconcile.PoolConfig) *rig {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
 	r := &rig{
 		t:    t,
-		q:    workqueue.New(workqueue.Config[key]{Limiter: workqueue.Exponential(time.Second, 1000*time.Second)}),
+		q:    workqueue.New(workqueue.Config[key]{Limiter: limiter}),
 		stop: cancel,
 		done: make(chan error, 1),
 		logs: logs,
@@ -425,7 +430,7 @@ func TestServerTroubleKnowsItsErrors(t *testing.T) {
 	}
 }
 
-// Claim 8.
+// Claim 9.
 func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finished []string
@@ -457,7 +462,7 @@ func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 	})
 }
 
-// Claim 8.
+// Claim 9.
 func TestAStopHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause, err error
@@ -488,7 +493,7 @@ func TestAStopHasAnEnd(t *testing.T) {
 	})
 }
 
-// Claim 8: somebody else may shut the queue down; then it is worked off.
+// Claim 9: somebody else may shut the queue down; then it is worked off.
 func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -507,7 +512,7 @@ func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
 	})
 }
 
-// Claim 9.
+// Claim 10.
 func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -531,7 +536,7 @@ func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
 	})
 }
 
-// Claim 9: the line has what one needs to know.
+// Claim 10: the line has what one needs to know.
 func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fn := func(context.Context, key) (reconcile.Result, error) {
@@ -552,7 +557,7 @@ func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
 	})
 }
 
-// Claim 10.
+// Claim 11.
 func TestCausesReachTheReconcileAndTheTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told, traced []string
