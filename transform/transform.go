@@ -50,7 +50,7 @@ func Default() Func {
 // Typed decodes the object, lets change make it smaller, and encodes it again:
 // for what no path can say. It costs a decode and an encode for each event,
 // which is all that keeping bytes saves; and fields that T does not know are
-// lost. Take Cut where it can do it.
+// lost, and so are the facets. Take Cut where it can do it.
 func Typed[T any](change func(*T)) Func {
 	return func(o *wire.Object) (*wire.Object, error) {
 		t, err := wire.Decode[T](o)
