@@ -13,10 +13,10 @@ import (
 // Claim 12, for what only the inside can see.
 func TestTenantsThatHaveGoneAreForgotten(t *testing.T) {
 	q := New(Config[string]{Namespace: func(k string) string { return k }})
-	for i := range 10 * keepIdle {
+	for i := range 3 * keepIdle {
 		q.Add(fmt.Sprint(i), Cause{})
 	}
-	for range 10 * keepIdle {
+	for range 3 * keepIdle {
 		k, _, err := q.Get(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestAnIdleQueueHasNoTimer(t *testing.T) {
 // Claim 12, measured: the table and the heap have room to spare at this count.
 func TestAKeyThatBacksOffCostsAHundredAndFortyBytes(t *testing.T) {
 	type key struct{ namespace, name string }
-	const n = 100_000
+	const n = 50_000
 	keys := make([]key, n)
 	for i := range keys {
 		keys[i] = key{"ns", fmt.Sprint("key-", i)}

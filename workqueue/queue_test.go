@@ -895,7 +895,7 @@ func TestFailuresOfKeysThatVanishAreBounded(t *testing.T) {
 
 // Claim 12. More keys than any spare list, through every state, and then none.
 func TestAQueueGivesBackMemory(t *testing.T) {
-	const n = 250_000
+	const n = 100_000
 	q := workqueue.New(workqueue.Config[string]{Limiter: workqueue.Exponential(0, 0)})
 	before := heap()
 	for i := range n {
