@@ -27,7 +27,9 @@ type collector struct {
 
 type forResult struct{ container, name string }
 
-// collected is one line. Size is set for a result that is too large to be told.
+// collected is one line. Several lines in a row with one name make up one value:
+// container runtimes cut lines of 16 KiB in two. Size is set for a result that is too
+// large to be told.
 type collected struct {
 	Step  string `json:"step,omitempty"` // container of the step whose result it is; none: the task's
 	Name  string `json:"name"`
@@ -99,10 +101,8 @@ func (c collector) print(to io.Writer) error {
 	out := json.NewEncoder(to)
 	out.SetEscapeHTML(false)
 	for _, name := range c.results {
-		if line, ok := c.read(c.resultsDir, "", name); ok {
-			if err := out.Encode(line); err != nil {
-				return err
-			}
+		if err := c.tell(out, c.resultsDir, "", name); err != nil {
+			return err
 		}
 	}
 	for _, result := range c.ofSteps {
@@ -111,13 +111,44 @@ func (c collector) print(to io.Writer) error {
 			complainf("result %s is left out: %v", result.name, err)
 			continue
 		}
-		if line, ok := c.read(filepath.Join(dir, "results"), result.container, result.name); ok {
-			if err := out.Encode(line); err != nil {
-				return err
-			}
+		if err := c.tell(out, filepath.Join(dir, "results"), result.container, result.name); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// maxPiece is how much of a value goes into a line. JSON may take six bytes for one.
+const maxPiece = 2000
+
+func (c collector) tell(out *json.Encoder, dir, step, name string) error {
+	line, ok := c.read(dir, step, name)
+	if !ok {
+		return nil
+	}
+	value := line.Value
+	for {
+		line.Value = firstPiece(value)
+		value = value[len(line.Value):]
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+		if value == "" {
+			return nil
+		}
+	}
+}
+
+// firstPiece cuts no character in two.
+func firstPiece(text string) string {
+	if len(text) <= maxPiece {
+		return text
+	}
+	end := maxPiece
+	for end > maxPiece-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 func (c collector) read(dir, step, name string) (collected, bool) {

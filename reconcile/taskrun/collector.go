@@ -132,9 +132,9 @@ func findResults(pod *corev1.Pod, log []byte) findings {
 		case line.Size > 0:
 			f.large = append(f.large, fmt.Sprintf("%q has %d bytes", line.Name, line.Size))
 		case line.Step == "":
-			f.task[line.Name] = line.Value
+			f.task[line.Name] += line.Value // lines have an end, values need not
 		default:
-			f.add(line.Step, line.Name, line.Value)
+			f.add(line.Step, line.Name, f.steps[line.Step][line.Name]+line.Value)
 		}
 	}
 	return f

@@ -179,7 +179,7 @@ func endSidecars(states []crds.SidecarState, reason string, at metav1.Time) []cr
 // A sidecar that ends badly is started again by the kubelet, which waits longer
 // each time. While steps run that is all; but one that has never come up so often
 // keeps the steps from starting, and is not waited for until the time-out.
-const sidecarTries = 3
+const sidecarTries = 4
 
 // brokenSidecar is why the steps will not start; nil if they may.
 func brokenSidecar(pod *corev1.Pod) *refusal {
