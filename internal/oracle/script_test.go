@@ -129,7 +129,7 @@ type author struct {
 func newAuthor(seed uint64) *author {
 	a := &author{Rand: rand.New(rand.NewPCG(seed, 3))}
 	a.server.WatchList, a.server.Bookmarks = a.IntN(3) > 0, a.IntN(3) > 0
-	a.ours = extras{Packed: a.IntN(6) == 0, Facets: a.IntN(2) == 0}
+	a.ours = extras{Packed: a.IntN(8) == 0, Facets: a.IntN(2) == 0}
 	return a
 }
 
