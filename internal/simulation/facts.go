@@ -19,8 +19,9 @@ type Facts struct {
 	Begun, Calm, Quiet, Over time.Time // Calm, Quiet and Over are zero until then
 
 	Runs       map[types.UID]*Run
-	Faults     map[string]int // by kind
-	Events     map[string]int // told, by resource
+	Faults     map[string]int    // by kind
+	Modified   map[string]int    // events of that type that were told, by resource
+	PodsMade   map[types.UID]int // by run
 	Outages    []Span
 	Stops      []Stop
 	Violations []Violation
@@ -73,7 +74,7 @@ type Stop struct {
 
 func newFacts(w *World) *Facts {
 	return &Facts{
-		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, Events: map[string]int{},
+		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, Modified: map[string]int{}, PodsMade: map[types.UID]int{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 	}
@@ -86,6 +87,9 @@ func (f *Facts) see(e apiserver.Exchange) {
 	}
 	if e.After != nil {
 		f.Newest[e.Resource] = e.After.Version()
+	}
+	if run, ok := born(e); ok {
+		f.PodsMade[run]++
 	}
 	if e.Resource != "taskruns" {
 		return
@@ -163,7 +167,7 @@ func (f *Facts) over(t time.Time)       { f.Over = t }
 
 // final counts what is there at the end.
 func (f *Facts) final(s *apiserver.Server) {
-	for _, resource := range []string{"taskruns", "tasks"} {
+	for _, resource := range []string{"taskruns", "tasks", "serviceaccounts"} {
 		f.Held[resource] = len(s.Objects(resource))
 	}
 	for _, o := range s.Objects("pods") {

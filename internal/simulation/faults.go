@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/internal/simulation/apiserver"
+	"millrace/internal/simulation/kubelet"
 	"millrace/internal/simulation/turnstile"
 )
 
@@ -124,4 +125,22 @@ func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.S
 		reason = metav1.StatusReason(strings.ReplaceAll(http.StatusText(code), " ", ""))
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
+}
+
+// Kinds are the faults that come by chance, and what users do that is one.
+func Kinds() []string {
+	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task"}
+	for _, f := range requestFaults() {
+		kinds = append(kinds, f.kind)
+	}
+	for _, f := range eventFaults() {
+		kinds = append(kinds, f.kind)
+	}
+	for _, d := range disruptions() {
+		kinds = append(kinds, d.kind)
+	}
+	for _, m := range kubelet.Mishaps() {
+		kinds = append(kinds, "pod "+m)
+	}
+	return kinds
 }

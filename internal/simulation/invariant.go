@@ -15,11 +15,12 @@ type Invariant struct {
 // report tells of a violation.
 type report func(format string, args ...any)
 
-// A Check watches one simulation. See is called after each exchange, End when all
-// is over; both may be nil. It is told things one after the other.
+// A Check watches one simulation. See is called after each exchange, Told before
+// each event of a watch, End when all is over; each may be nil. It is told things one after the other.
 type Check struct {
-	See func(apiserver.Exchange)
-	End func()
+	See  func(apiserver.Exchange)
+	Told func(apiserver.Event) // of a watch, when it is sent
+	End  func()
 }
 
 // Invariants are all there are, by the numbers that docs/reliability.md gives them.
@@ -34,6 +35,7 @@ func Invariants() []Invariant {
 		{"I7", "the caches are what the server has, and the queues are empty", cachesAreTrue},
 		{"I8", "every write insists on what it was decided for, and is made by the leader", writesInsist},
 		{"I9", "a process that has stopped leaves nothing running", nothingLeaks},
+		{"I10", "no more keys wait than there are objects", queuesAreShort},
 		{"I11", "an outage is not made worse", backsOff},
 		{"I12", "what is secret is told to nobody", secretsAreKept},
 		{"I16", "a run comes to what it would have come to without faults", sameEnds},

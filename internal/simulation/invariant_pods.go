@@ -14,7 +14,8 @@ type podLife struct {
 	key   types.NamespacedName
 	run   types.UID
 	live  bool
-	begun bool // its first step was reported to have run
+	begun bool            // its first step was reported to have run
+	told  map[string]bool // whom a watch has told so
 }
 
 // podLives follows the pods of runs.
@@ -33,7 +34,7 @@ func (p podLives) see(e apiserver.Exchange) {
 	pod := apiserver.Into[corev1.Pod](e.After)
 	life := p[pod.UID]
 	if life == nil {
-		life = &podLife{key: e.Key, live: true}
+		life = &podLife{key: e.Key, live: true, told: map[string]bool{}}
 		if owner := metav1.GetControllerOf(pod); owner != nil {
 			life.run = owner.UID
 		}
@@ -105,17 +106,25 @@ func onePod(_ *Facts, report report) Check {
 // nothingTwice is I3.
 func nothingTwice(_ *Facts, report report) Check {
 	lives := podLives{}
-	return Check{See: func(e apiserver.Exchange) {
-		if run, ok := born(e); ok {
-			if run == "" {
-				report("%s is made for no run", e.Key)
-			}
-			for _, earlier := range lives.of(run) {
-				if earlier.begun {
-					report("%s is made though the first step of an earlier pod of the run has begun", e.Key)
+	return Check{
+		See: func(e apiserver.Exchange) {
+			if run, ok := born(e); ok {
+				if run == "" {
+					report("%s is made for no run", e.Key)
+				}
+				for _, earlier := range lives.of(run) {
+					if earlier.begun {
+						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t)", e.Key, e.Actor, earlier.told[e.Actor])
+					}
 				}
 			}
-		}
-		lives.see(e)
-	}}
+			lives.see(e)
+		},
+		Told: func(e apiserver.Event) {
+			life := lives[e.Object.GetUID()]
+			if life != nil && e.Watch.Resource == "pods" && firstStepRan(apiserver.Into[corev1.Pod](e.Object)) {
+				life.told[e.Watch.Actor] = true
+			}
+		},
+	}
 }

@@ -40,8 +40,21 @@ func cachesAreTrue(f *Facts, report report) Check {
 					report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, f.Newest[resource])
 				}
 			}
-			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got != 0 {
+			leads := metric(metrics, `leader_election_master_status{name="millrace-controller"}`) == 1
+			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got != 0 && leads {
 				report("%s has %g keys in its queue", pod, got)
+			}
+		}
+	}}
+}
+
+// queuesAreShort is I10, for who does not lead: its queue has nobody who takes
+// keys from it.
+func queuesAreShort(f *Facts, report report) Check {
+	return Check{End: func() {
+		for pod, metrics := range f.Metrics {
+			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got > float64(f.Held["taskruns"]) {
+				report("%s has %g keys in its queue, and there are %d runs", pod, got, f.Held["taskruns"])
 			}
 		}
 	}}

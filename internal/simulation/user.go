@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,9 +36,17 @@ func (w *World) does(at time.Duration, kind, name string, do func()) {
 	})
 }
 
+// account is what the cluster gives every namespace.
+func (w *World) account(ns string) {
+	account := &corev1.ServiceAccount{}
+	account.Namespace, account.Name = ns, "default"
+	_, _ = w.Server.Actor("cluster").Create("serviceaccounts", account)
+}
+
 // tasks has a user keep the Task of a namespace.
 func (w *World) tasks(namespaces ...string) {
 	for _, ns := range namespaces {
+		w.account(ns)
 		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "task", ns), func() { _, _ = w.user.Create("tasks", build(ns, 1)) })
 	}
 }

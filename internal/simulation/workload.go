@@ -109,17 +109,20 @@ func Workloads() []Workload {
 		{Name: "params from a Task", Users: one(fromTask)},
 		{Name: "timeout", Users: one(tooSlow)},
 		{Name: "cancel", Users: func(w *World) {
+			w.account("blue")
 			w.creates(first, "blue", "a", slow)
 			w.cancels(first+4*time.Second, "blue", "a")
 		}},
 		{Name: "pod deleted before its first step", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted once", After: time.Millisecond}}},
 		{Name: "pod deleted after its first step", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted", After: 8 * time.Second}}},
 		{Name: "burst of 50", Users: func(w *World) {
+			w.account("blue")
 			for i := range 50 {
 				w.creates(first, "blue", fmt.Sprint("a", i), oneStep)
 			}
 		}},
 		{Name: "run deleted while running", Users: func(w *World) {
+			w.account("blue")
 			w.creates(first, "blue", "a", slow)
 			w.deletes(first+4*time.Second, "blue", "a")
 		}},
@@ -129,6 +132,7 @@ func Workloads() []Workload {
 			w.editsTask(first+2*time.Second, "blue", 2)
 		}},
 		{Name: "restart while pending", Users: func(w *World) {
+			w.account("blue")
 			w.creates(first, "blue", "a", slow)
 			w.Agenda.After(first+time.Second, func() {
 				if p := w.anyProcess("restart"); p != nil {

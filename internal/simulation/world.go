@@ -104,6 +104,7 @@ func newWorld(p Plan, s Setting) *World {
 	w.Server = apiserver.New(apiserver.Config{
 		Interference: w.interference, Seen: w.saw, Told: w.told,
 		Killed:      func(actor string) { w.Agenda.After(0, func() { w.bury(actor) }) },
+		Unknown:     w.unknown,
 		PageCap:     5,
 		NoWatchList: p.Chaos > 0 && p.Seed.Happens(0.3, "no watch-list"),
 	})
@@ -191,8 +192,23 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 	if e.Type == "BOOKMARK" && fault == "" {
 		return
 	}
-	w.facts.Events[e.Watch.Resource]++
+	for _, c := range w.checks {
+		if c.Told != nil {
+			c.Told(e)
+		}
+	}
+	if e.Type == "MODIFIED" {
+		w.facts.Modified[e.Watch.Resource]++
+	}
 	w.lineLocked(fmt.Sprintf("%s is told %s %s/%s@%d%s", e.Watch, e.Type, e.Object.GetNamespace(), e.Object.GetName(), e.Object.Version(), fault))
+}
+
+// unknown is a resource that the program has come to use and the model lacks:
+// what follows says nothing about the program.
+func (w *World) unknown(path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.violated(Invariant{ID: "the model"})("%s is not modelled: apiserver/resources.go", path)
 }
 
 func (w *World) note(format string, args ...any) {

@@ -43,6 +43,18 @@ func resources() map[string]*Resource {
 		builtIn[coordinationv1.Lease](coordinationv1.SchemeGroupVersion.WithResource("leases"), "Lease", func(m metav1.ListMeta, items []coordinationv1.Lease) runtime.Object {
 			return &coordinationv1.LeaseList{ListMeta: m, Items: items}
 		}),
+		builtIn[corev1.ServiceAccount](core.WithResource("serviceaccounts"), "ServiceAccount", func(m metav1.ListMeta, items []corev1.ServiceAccount) runtime.Object {
+			return &corev1.ServiceAccountList{ListMeta: m, Items: items}
+		}),
+		builtIn[corev1.LimitRange](core.WithResource("limitranges"), "LimitRange", func(m metav1.ListMeta, items []corev1.LimitRange) runtime.Object {
+			return &corev1.LimitRangeList{ListMeta: m, Items: items}
+		}),
+		builtIn[corev1.Secret](core.WithResource("secrets"), "Secret", func(m metav1.ListMeta, items []corev1.Secret) runtime.Object {
+			return &corev1.SecretList{ListMeta: m, Items: items}
+		}),
+		builtIn[corev1.PersistentVolumeClaim](core.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim", func(m metav1.ListMeta, items []corev1.PersistentVolumeClaim) runtime.Object {
+			return &corev1.PersistentVolumeClaimList{ListMeta: m, Items: items}
+		}),
 	}
 	byName := map[string]*Resource{}
 	for _, r := range all {

@@ -71,6 +71,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a, ok := s.parse(r, link, body)
 	if !ok {
+		s.cfg.Unknown(r.URL.Path)
 		answer(w, ask{}, nil, noResource())
 		return
 	}

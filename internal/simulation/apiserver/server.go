@@ -21,6 +21,9 @@ type Config struct {
 	// Told is told of each event of a watch that is not skipped, when it is sent or
 	// the watch ends in its place. Default: nobody.
 	Told func(Event, EventVerdict)
+	// Unknown is told the path of a request for what is not modelled. It is
+	// answered with 404. Default: nobody.
+	Unknown func(path string)
 	// Killed is told that Interference killed the process of an actor: its Link
 	// is cut already. Default: nobody.
 	Killed func(actor string)
@@ -79,6 +82,9 @@ func New(cfg Config) *Server {
 	}
 	if cfg.Told == nil {
 		cfg.Told = func(Event, EventVerdict) {}
+	}
+	if cfg.Unknown == nil {
+		cfg.Unknown = func(string) {}
 	}
 	if cfg.Killed == nil {
 		cfg.Killed = func(string) {}

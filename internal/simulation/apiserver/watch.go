@@ -125,8 +125,8 @@ func (f *follower) follow() {
 	if seconds == 0 {
 		seconds = 1800
 	}
-	// Not on the second, as nothing here is.
-	over := time.NewTimer(time.Duration(seconds)*time.Second + f.verdict.Wait)
+	// Neither is on the second, as nothing here is, and both are never at once.
+	over := time.NewTimer(time.Duration(seconds)*time.Second + f.verdict.Wait + f.verdict.Linger)
 	defer over.Stop()
 	minute := time.NewTimer(bookmarkEvery + f.verdict.Wait)
 	defer minute.Stop()

@@ -1,0 +1,66 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// An end is what a run comes to.
+type end struct {
+	Reason string
+	Gone   bool
+	Pods   int // that were made for it
+}
+
+// An exception is a difference from the run without faults that is right.
+type exception struct {
+	workload, reason string // the end that is right, too
+	because          string
+}
+
+// exceptions are at most ten.
+var exceptions = []exception{
+	{"cancel", succeeded, "the controller was away while the run could be cancelled, and found its pod complete"},
+	{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), "the same deletion, told in the words of who saw the pod go, or gone"},
+	{"pod deleted after its first step", failed, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
+}
+
+// Compare is I16 for a plan that goes wrong at one point: every run comes to what
+// it comes to without that, with as many pods.
+func Compare(clean, faulty *Result) []Violation {
+	var found []Violation
+	want, got := clean.ends(), faulty.ends()
+	for _, key := range slices.SortedFunc(maps.Keys(want), byName) {
+		w, g := want[key], got[key]
+		if w == g || w.Gone && g.Gone {
+			continue
+		}
+		if w.Pods == g.Pods && slices.ContainsFunc(exceptions, func(x exception) bool { return x.workload == clean.Plan.Workload && x.reason == g.Reason }) {
+			continue
+		}
+		found = append(found, Violation{"I16", faulty.Lasted, fmt.Sprintf("%s comes to %+v, and without the fault to %+v", key, g, w)})
+	}
+	return found
+}
+
+func byName(a, b types.NamespacedName) int {
+	if a.String() < b.String() {
+		return -1
+	}
+	return 1
+}
+
+func (r *Result) ends() map[types.NamespacedName]end {
+	ends := map[types.NamespacedName]end{}
+	for uid, run := range r.Facts.Runs {
+		c := apiserver.Into[crds.TaskRun](run.Last).Succeeded()
+		ends[run.Key] = end{Reason: c.Reason, Gone: run.Gone, Pods: r.Facts.PodsMade[uid]}
+	}
+	return ends
+}
