@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"fmt"
+	"iter"
 
 	"millrace/wire"
 )
@@ -15,6 +16,30 @@ func (p *Packer) Learn(objects ...*wire.Object) error {
 
 // Cells is how many cells there are, free ones too.
 func (x *Indexer) Cells() int { return x.cells.size() }
+
+// Moment is all objects as of now, to be gone through later.
+func (x *Indexer) Moment() iter.Seq[*wire.Object] {
+	m := x.moment("")
+	return func(yield func(*wire.Object) bool) {
+		for f := range m.each {
+			if !yield(x.look(f)) {
+				return
+			}
+		}
+	}
+}
+
+// Moment is all objects with a value, as of now.
+func (i *Index[V]) Moment(v V) iter.Seq[*wire.Object] {
+	m := i.moment(v)
+	return func(yield func(*wire.Object) bool) {
+		for f := range m.each {
+			if !yield(i.x.look(f)) {
+				return
+			}
+		}
+	}
+}
 
 // Waiters is how many wait for the store to come further.
 func (x *Indexer) Waiters() int {

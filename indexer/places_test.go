@@ -2,6 +2,7 @@ package indexer_test
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -57,34 +58,49 @@ func TestTablesAndSetsStayWholeHoweverObjectsComeAndGo(t *testing.T) {
 	}
 }
 
-// What a reader has taken does not change under him, whatever is written.
+// What a reader has taken does not change under him, whatever is written while
+// he goes through it.
 func TestAListIsOfOneMoment(t *testing.T) {
 	x := indexer.New("things")
 	apps := indexer.AddIndex(x, "app", indexer.Label("app"))
 	const n = 1000
-	state := func(version string) {
+	name := func(i int) string { return fmt.Sprintf("p%03d", i) }
+	state := func(version, app string) {
 		for i := range n {
-			put(x, obj(t, fmt.Sprintf("p%03d", i), fmt.Sprint("u", i), version, "app=web"))
+			put(x, obj(t, name(i), fmt.Sprint("u", i), version, app))
 		}
 	}
-	state("1")
-	keys := x.Keys() // taken now, and read later
-	before, found := x.Objects(""), apps.Objects("web")
-	state("2")
+	state("1", "app=web")
+	moments := []iter.Seq[*wire.Object]{x.Moment(), apps.Moment("web")}
+	keys := x.Keys()
+	state("2", "app=web")
+	moments = append(moments, x.Moment())
 	for i := range n / 2 {
-		name := fmt.Sprintf("p%03d", 2*i)
-		x.Apply(entry(name, "", deleted(obj(t, name, fmt.Sprint("u", 2*i), "3"))))
+		x.Apply(entry(name(2*i), "", deleted(obj(t, name(2*i), fmt.Sprint("u", 2*i), "3"))))
 	}
-	put(x, obj(t, "a", "u", "4", "app=web"))
-	for _, list := range [][]*wire.Object{before, found} {
-		if len(list) != n || slices.ContainsFunc(list, func(o *wire.Object) bool { return o.ResourceVersion() != "1" }) {
-			t.Errorf("%d objects, some of them newer", len(list))
+	put(x, obj(t, "a", "u", "4", "app=web"), obj(t, "p0005", "u", "4", "app=web")) // in the room of others
+	state("5", "app=db")
+
+	i := 0
+	for k := range keys {
+		if k != key(name(i)) {
+			t.Errorf("key %d is %s", i, k)
+		}
+		i++
+	}
+	for j, version := range []string{"1", "1", "2"} {
+		i := 0
+		for o := range moments[j] {
+			if want := "n/" + name(i) + "@" + version; o.String() != want {
+				t.Errorf("moment %d: %s, want %s", j, o, want)
+			}
+			i++
+		}
+		if i != n {
+			t.Errorf("moment %d: %d objects", j, i)
 		}
 	}
-	if got := len(slices.Collect(keys)); got != n {
-		t.Errorf("%d keys", got)
-	}
-	if got := len(x.Objects("")); got != n/2+1 {
+	if got := len(x.Objects("")); got != n+2 || len(apps.Keys("web")) != 2 || len(apps.Keys("db")) != n {
 		t.Errorf("%d objects now", got)
 	}
 }
