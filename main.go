@@ -110,6 +110,9 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	taskRunQueue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "taskrun", Namespace: namespaceOf, Trace: queueTrace})
 	watchQueue(taskRunQueue)
 
+	// Nobody takes from the queue before this replica leads.
+	var waiting standby
+
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
 	cut := api.transform
@@ -126,7 +129,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	asked := from(crds.ResourceTaskRuns, wire.JSON)
 	asked.ResyncPeriod, asked.Facets, asked.Trace = cfg.resync, []wire.Facet{succeeded}, seen.Source
 	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, asked)
-	onTaskRun := handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue)
+	onTaskRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue))
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
 
 	registry.RunningTaskRuns(working.count)
@@ -148,7 +151,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	podSource := reflector.New(api.core, "pods", podFIFO, asked)
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
-	onPod := handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone)
+	onPod := handler.When(waiting.isOver, handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone))
 	seen.Watch(podSource, podFIFO, pods)
 
 	// The reconciler reads the caches, decoded on read, and writes to the server.
@@ -160,6 +163,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Caches: taskrun.Caches{
 			TaskRun:        indexer.Read[crds.TaskRun](taskRuns).Get,
 			Head:           indexer.Read[taskrun.Head](taskRuns).Get,
+			Known:          taskRuns.Known,
 			Task:           indexer.Read[crds.Task](tasks.Indexer).Get,
 			StepAction:     indexer.Read[crds.StepAction](stepActions.Indexer).Get,
 			ServiceAccount: indexer.Read[corev1.ServiceAccount](accounts.Indexer).Get,
@@ -209,7 +213,10 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		working, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
-		work := unlessStopped(ctx, taskRunPool.Run)
+		work := unlessStopped(ctx, func(ctx context.Context) error {
+			waiting.takeOver(taskRuns, taskRunQueue)
+			return taskRunPool.Run(ctx)
+		})
 		if !cfg.leaderElect {
 			return work(working)
 		}

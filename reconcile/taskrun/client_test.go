@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,7 +32,7 @@ func (w *endpoint) client(t *testing.T) *APIClient {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		body := string(must(io.ReadAll(r.Body)))
-		w.seen = append(w.seen, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), body)))
+		w.seen = append(w.seen, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), body)))
 		out.Header().Set("Content-Type", "application/json")
 		out.WriteHeader(w.status)
 		check(json.NewEncoder(out).Encode(w.answer))
@@ -62,12 +63,16 @@ func TestWritesOnTheWire(t *testing.T) {
 	if pod, err := c.CreatePod(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}); err != nil || pod.ResourceVersion != "42" {
 		t.Errorf("create: %v %v", pod, err)
 	}
+	if err := c.CreateClaim(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}); err != nil {
+		t.Errorf("claim: %v", err)
+	}
 	want := []string{
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x/status application/merge-patch+json {"status":{}}`,
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{}}`,
 		`DELETE /api/v1/namespaces/ns/pods/x application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-1"}}`,
 		`PATCH /api/v1/namespaces/ns/pods/x application/merge-patch+json {"metadata":{"uid":"uid-1"},"spec":{"activeDeadlineSeconds":1}}`,
 		`POST /api/v1/namespaces/ns/pods application/json {"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"containers":null},"status":{}}`,
+		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"c","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,
 	}
 	for i := range want {
 		if i >= len(w.seen) || w.seen[i] != want[i] {
@@ -100,6 +105,22 @@ func TestReadsOnTheWire(t *testing.T) {
 	}
 	if task, err := c.GetTask(ctx, key); err != nil || task.Name != "x" {
 		t.Errorf("%+v %v", task, err)
+	}
+	if action, err := c.GetStepAction(ctx, key); err != nil || action.Name != "x" {
+		t.Errorf("%+v %v", action, err)
+	}
+	w.answer = "a log"
+	if log, err := c.ReadLog(ctx, key, "printer", 99); err != nil || string(log) != "\"a log\"\n" {
+		t.Errorf("%q %v", log, err)
+	}
+	want := []string{
+		"GET /apis/tekton.dev/v1/namespaces/ns/taskruns/x",
+		"GET /apis/tekton.dev/v1/namespaces/ns/tasks/x",
+		"GET /apis/tekton.dev/v1beta1/namespaces/ns/stepactions/x",
+		"GET /api/v1/namespaces/ns/pods/x/log?container=printer&limitBytes=99",
+	}
+	if diff := cmp.Diff(want, w.seen); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 	w.status = 404
 	w.answer = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404, Message: `tasks.tekton.dev "x" not found`}

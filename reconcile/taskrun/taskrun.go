@@ -129,8 +129,10 @@ func timeout(run *crds.TaskRun, c Config) time.Duration {
 type Caches struct {
 	TaskRun func(types.NamespacedName) (crds.TaskRun, bool, error)
 	Head    func(types.NamespacedName) (Head, bool, error)
-	Task    func(types.NamespacedName) (crds.Task, bool, error)
-	Pod     func(types.NamespacedName) (corev1.Pod, bool, error)
+	// Known is which version of a TaskRun there is, without decoding it.
+	Known func(types.NamespacedName) (uid types.UID, resourceVersion string, ok bool)
+	Task  func(types.NamespacedName) (crds.Task, bool, error)
+	Pod   func(types.NamespacedName) (corev1.Pod, bool, error)
 
 	StepAction func(types.NamespacedName) (crds.StepAction, bool, error)
 	// LimitRanges are those of a namespace.
@@ -208,6 +210,7 @@ type Reconciler struct {
 	config   Config
 	parts    Parts
 	injector injector
+	settled  settled
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -225,12 +228,19 @@ const maxPlans = 4
 // An error is trouble with the API server or the network, and asks for the key to
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	_, version, _ := r.parts.Caches.Known(key)
+	if r.settled.is(key, version) {
+		return reconcile.Result{}, nil
+	}
 	o, err := r.observe(ctx, key)
 	if err != nil || o == nil {
 		return reconcile.Result{}, err
 	}
 	for range maxPlans {
 		p := plan(*o, time.Now(), r.config)
+		if o.settles(p) {
+			r.settled.add(key, o.Run.ResourceVersion)
+		}
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
 		if !again || err != nil {

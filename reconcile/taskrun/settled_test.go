@@ -1,0 +1,57 @@
+package taskrun
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Once a run and its pod have ended nothing that happens to them, and no resync,
+// has the run decoded again; a change of the run itself has, once.
+func TestWhatIsSettledIsNotDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		scenarios()[0].play(c, func() { c.settle(nil) })
+		decodes, calls := c.server.decodes, len(c.server.calls)
+		for range 3 { // resyncs
+			c.settle(nil)
+		}
+		delete(c.server.pods, "run-pod")
+		c.settle(nil)
+		if c.server.decodes != decodes || len(c.server.calls) != calls {
+			t.Errorf("%d decodes and %d calls for a run that is done", c.server.decodes-decodes, len(c.server.calls)-calls)
+		}
+		c.server.user([]byte(`{"metadata":{"labels":{"a":"b"}}}`))
+		c.settle(nil)
+		c.settle(nil)
+		if n := c.server.decodes - decodes; n != 1 {
+			t.Errorf("%d decodes for a change of the run", n)
+		}
+		c.server.run = nil
+		c.settle(nil)
+		if n := len(c.rec.settled.at); n != 0 {
+			t.Errorf("%d runs are remembered that are not there", n)
+		}
+	})
+}
+
+// A run that is done while its pod still goes down is not settled yet.
+func TestRunIsSettledWithItsPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		still := ended(0)
+		still.Phase = running().Phase
+		c.kubelet(still)
+		c.settle(nil)
+		if !c.server.run.IsDone() || len(c.rec.settled.at) != 0 {
+			t.Errorf("done %v, settled %v", c.server.run.IsDone(), c.rec.settled.at)
+		}
+		time.Sleep(time.Second)
+		c.kubelet(ended(0))
+		c.settle(nil)
+		if len(c.rec.settled.at) != 1 {
+			t.Error("not settled with its pod")
+		}
+	})
+}
