@@ -79,7 +79,7 @@
 // behind it of that change; an index function does not, since its index is not
 // news. A packed object whose memory is damaged panics for who reads it, as a
 // pointer that leads nowhere would. A server whose resourceVersions go back
-// takes the store with it, and who waits goes on waiting.
+// takes the store with it; who waits gets a *RewoundError.
 //
 // A list of packed objects unpacks each of them, at some thirty microseconds,
 // and twice within N minutes makes all of them plain. Who only wants to know

@@ -33,6 +33,7 @@ type Indexer struct {
 	// version is how far the copy has come: everything that the stream said up
 	// to there is in cells.
 	version string
+	rewinds int // how often it went back
 	waiters waiters
 
 	tiers        tiers // what cells hold

@@ -16,7 +16,8 @@ type waiters []*waiter
 
 type waiter struct {
 	version string
-	reached chan struct{} // closed when the store has come to version
+	settled chan struct{} // closed when the wait is over
+	err     error         // why it was in vain; nil if the store has come to version
 }
 
 // add takes in a waiter, behind those of the same version.
@@ -27,7 +28,7 @@ func (w *waiters) add(version string) *waiter {
 		}
 		return -1
 	})
-	one := &waiter{version: version, reached: make(chan struct{})}
+	one := &waiter{version: version, settled: make(chan struct{})}
 	*w = slices.Insert(*w, at, one)
 	return one
 }
@@ -46,10 +47,41 @@ func (w *waiters) wake(version string) {
 		if order, err := wire.CompareResourceVersions(version, one.version); err != nil || order < 0 {
 			break
 		}
-		close(one.reached)
+		close(one.settled)
 		n++
 	}
 	*w = slices.Delete(*w, 0, n)
+}
+
+// disappoint ends all waits with an error.
+func (w *waiters) disappoint(err error) {
+	for _, one := range *w {
+		one.err = err
+		close(one.settled)
+	}
+	*w = slices.Delete(*w, 0, len(*w))
+}
+
+// RewoundError says that the server's resourceVersions have gone back, as they do
+// when it was restored from a backup. What was waited for may be lost, or come
+// to be when the server counts to that number again, in days. Only the server
+// can tell.
+type RewoundError struct {
+	Name   string // of the indexer
+	Before string // how far it had come
+	After  string // where the server is now
+}
+
+func (e *RewoundError) Error() string {
+	return fmt.Sprintf("the server has gone back: %s were at resourceVersion %s, and are at %s", e.Name, e.Before, e.After)
+}
+
+// Rewinds is how often the server's resourceVersions have gone back. Two of them
+// can be compared if they were read while it was the same number.
+func (x *Indexer) Rewinds() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.rewinds
 }
 
 // ResourceVersion is how far the copy has come: all that the stream said up to
@@ -66,7 +98,13 @@ func (x *Indexer) publishLocked(resourceVersion string) {
 	if resourceVersion == "" || resourceVersion == x.version {
 		return
 	}
+	before := x.version
 	x.version = resourceVersion
+	if order, err := wire.CompareResourceVersions(resourceVersion, before); err == nil && order < 0 {
+		x.rewinds++
+		x.waiters.disappoint(&RewoundError{Name: x.name, Before: before, After: resourceVersion})
+		return
+	}
 	x.waiters.wake(resourceVersion)
 }
 
@@ -77,7 +115,8 @@ func (x *Indexer) publishLocked(resourceVersion string) {
 //
 // How long that takes is up to the stream; if nothing happens on the server,
 // until the next bookmark. So bound it by ctx, whose cause comes back, wrapped.
-// A resourceVersion that cannot be compared is an error at once.
+// A resourceVersion that cannot be compared is an error at once, and a
+// *RewoundError comes when the server goes back meanwhile.
 func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 	if reached, err := x.covers(x.ResourceVersion(), resourceVersion); reached || err != nil {
 		return err
@@ -87,7 +126,10 @@ func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 		return nil
 	}
 	select {
-	case <-w.reached:
+	case <-w.settled:
+		if w.err != nil {
+			return fmt.Errorf("wait for %s at resourceVersion %s: %w", x.name, resourceVersion, w.err)
+		}
 		return nil
 	case <-ctx.Done():
 		x.giveUp(w)

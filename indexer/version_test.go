@@ -98,6 +98,36 @@ func TestWhatCannotBeComparedIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
+// Who waits for a version from before is told at once, since the server may
+// count for days until it comes there again.
+func TestAServerThatGoesBackDisappointsWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := indexer.New("pods")
+		at(x, "10")
+		result := make(chan error)
+		go func() { result <- x.WaitFor(t.Context(), "11") }()
+		synctest.Wait()
+		at(x, "7") // restored
+		err := <-result
+		var rewound *indexer.RewoundError
+		if !errors.As(err, &rewound) || rewound.Before != "10" || rewound.After != "7" {
+			t.Fatalf("WaitFor = %v", err)
+		}
+		if want := "wait for pods at resourceVersion 11: the server has gone back: pods were at resourceVersion 10, and are at 7"; err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+		if got := x.Rewinds(); got != 1 {
+			t.Errorf("Rewinds = %d", got)
+		}
+		go func() { result <- x.WaitFor(t.Context(), "8") }()
+		synctest.Wait()
+		at(x, "8") // what is written from then on is waited for as ever
+		if err := <-result; err != nil || x.Rewinds() != 1 {
+			t.Errorf("WaitFor = %v, Rewinds = %d", err, x.Rewinds())
+		}
+	})
+}
+
 func TestAServerThatGoesBackTakesTheStoreWithIt(t *testing.T) {
 	x := indexer.New("pods")
 	at(x, "10")
@@ -133,7 +163,6 @@ func TestWhoGivesUpWaitingIsForgotten(t *testing.T) {
 		if got := x.Waiters(); got != 10 {
 			t.Errorf("%d wait, the others have given up", got)
 		}
-		at(x, "7") // a server that goes back wakes nobody
 		at(x, "14")
 		synctest.Wait()
 		failed := 0

@@ -10,6 +10,7 @@ import (
 type currentCache struct{}
 
 func (*currentCache) WaitFor(context.Context, string) error { return nil }
+func (*currentCache) Rewinds() int                          { return 0 }
 
 // What only the inside can see: a gate does not remember keys for ever.
 func TestAGateForgetsKeysThatOweNothing(t *testing.T) {

@@ -10,17 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Cache is a local copy of a resource; an *indexer.Indexer is one. WaitFor
-// returns nil when all that the server had told up to resourceVersion can be
-// read in it, and an error when ctx ends first or the two cannot be compared.
-// The gate tells caches apart with ==, so it should be a pointer.
+// Cache is a local copy of a resource; an *indexer.Indexer is one. The gate tells
+// caches apart with ==, so it should be a pointer.
 type Cache interface {
+	// WaitFor returns nil when all that the server had told up to
+	// resourceVersion can be read in the cache, and an error when ctx ends first
+	// or when that will never be or cannot be known: the two cannot be compared,
+	// or the server has gone back.
 	WaitFor(ctx context.Context, resourceVersion string) error
+	// Rewinds is how often the server's resourceVersions have gone back, since
+	// it was restored from a backup. A write from before that may be lost, and
+	// its resourceVersion be given to another.
+	Rewinds() int
 }
 
 // maxStaleWaits is after how many waits in vain a write is no longer waited for
-// but asked about: a server restored from a backup counts from an older
-// resourceVersion, and the cache may need days to come to the one waited for.
+// but asked about. A watch that hangs is found out sooner than that, so it is
+// likely that something is wrong which nobody here has thought of.
 const maxStaleWaits = 3
 
 // Gate keeps a key from being reconciled on caches that have not seen yet what
@@ -50,6 +56,7 @@ type account struct {
 type write struct {
 	cache           Cache
 	resourceVersion string
+	rewinds         int // of the cache, when the write was done
 }
 
 // NewGate makes a gate that is open for every key.
@@ -67,15 +74,25 @@ func (g *Gate) Wrote(key types.NamespacedName, cache Cache, resourceVersion stri
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.accountLocked(key)
+	w := write{cache, resourceVersion, cache.Rewinds()}
 	i := slices.IndexFunc(a.writes, func(w write) bool { return w.cache == cache })
 	if i < 0 {
-		a.writes = append(a.writes, write{cache, resourceVersion})
+		a.writes = append(a.writes, w)
 		return
 	}
-	// Two that cannot be compared: the later call is the later write.
-	if order, err := resourceversion.CompareResourceVersion(resourceVersion, a.writes[i].resourceVersion); err != nil || order > 0 {
-		a.writes[i].resourceVersion = resourceVersion
+	if a.writes[i].rewinds != w.rewinds { // that write may be lost
+		a.doubt = true
 	}
+	if w.follows(a.writes[i]) {
+		a.writes[i] = w
+	}
+}
+
+// follows tells whether w is the later write of two in one cache. Of two that
+// cannot be compared, the one that was told later is.
+func (w write) follows(other write) bool {
+	order, err := resourceversion.CompareResourceVersion(w.resourceVersion, other.resourceVersion)
+	return err != nil || order > 0 || w.rewinds != other.rewinds
 }
 
 // Doubt says that the answer to a write for key was lost: it may be done, and
@@ -113,10 +130,15 @@ func (g *Gate) Drop(key types.NamespacedName) {
 
 // Wait returns nil when every cache has seen what was last written for key, at
 // once if there is nothing to wait for. It returns a *StaleError when ctx ends
-// first. After three of those in a row, or if a cache says that it will never
-// know, the key is in doubt instead, and need not wait.
+// first. After three of those in a row, or at once if the server has gone back
+// since the write or a cache says that it will never know, the key is in doubt
+// instead, and need not wait.
 func (g *Gate) Wait(ctx context.Context, key types.NamespacedName) error {
 	for _, w := range g.owed(key) {
+		if w.cache.Rewinds() != w.rewinds {
+			g.giveUp(key, w)
+			continue
+		}
 		err := w.cache.WaitFor(ctx, w.resourceVersion)
 		switch {
 		case err == nil:

@@ -15,10 +15,11 @@ import (
 
 // A cache that has come as far as its number.
 type cache struct {
-	mu    sync.Mutex
-	at    int
-	moved chan struct{}
-	err   error // of every wait
+	mu      sync.Mutex
+	at      int
+	rewinds int
+	moved   chan struct{}
+	err     error // of every wait
 }
 
 func newCache(at int) *cache { return &cache{at: at, moved: make(chan struct{})} }
@@ -26,9 +27,18 @@ func newCache(at int) *cache { return &cache{at: at, moved: make(chan struct{})}
 func (c *cache) moveTo(at int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if at < c.at {
+		c.rewinds++
+	}
 	c.at = at
 	close(c.moved)
 	c.moved = make(chan struct{})
+}
+
+func (c *cache) Rewinds() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rewinds
 }
 
 func (c *cache) look() (int, <-chan struct{}) {
@@ -50,8 +60,12 @@ func (c *cache) WaitFor(ctx context.Context, resourceVersion string) error {
 		if at >= want {
 			return nil
 		}
+		rewinds := c.Rewinds()
 		select {
 		case <-moved:
+			if c.Rewinds() != rewinds {
+				return errors.New("the server has gone back")
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -204,7 +218,7 @@ func TestGateWaitsForTheLatestWriteOfEachCache(t *testing.T) {
 		if err := wait(); err != nil {
 			t.Error(err)
 		}
-		pods.moveTo(1) // what was seen need not be waited for again
+		pods.moveTo(1) // what was seen need not be waited for again, nor doubted
 		if err := wait(); err != nil {
 			t.Error(err)
 		}
@@ -233,8 +247,67 @@ func TestAWriteDuringAWaitIsNotLost(t *testing.T) {
 	})
 }
 
-// A server that was restored counts from an older resourceVersion, or one that
-// cannot be compared: only the server can tell.
+// A server that was restored from a backup counts from an older resourceVersion.
+// The cache may need days to come where it was, and it may be another write that
+// has the number then: only the server can tell, and it is asked at once.
+func TestAServerThatHasGoneBackIsAskedAtOnce(t *testing.T) {
+	for _, when := range []string{"before the wait", "during the wait"} {
+		synctest.Test(t, func(t *testing.T) {
+			pods, gate := newCache(10), reconcile.NewGate()
+			gate.Wrote(keyA, pods, "12")
+			begun := time.Now()
+			var doubted time.Duration
+			fn := func(_ context.Context, k key) (reconcile.Result, error) {
+				if !gate.InDoubt(k) {
+					t.Errorf("%s: reconciled without a doubt", when)
+				}
+				doubted = time.Since(begun)
+				gate.Clear(k)
+				gate.Wrote(k, pods, "8") // after the restore
+				return reconcile.Result{}, nil
+			}
+			if when == "before the wait" {
+				pods.moveTo(7)
+				pods.moveTo(13) // it has that number again
+			}
+			r := start(t, fn, reconcile.PoolConfig{Gate: gate})
+			r.q.Add(keyA, because("update"))
+			time.Sleep(time.Second)
+			pods.moveTo(7)
+			synctest.Wait()
+			if want := map[string]time.Duration{"before the wait": 0, "during the wait": time.Second}[when]; doubted != want {
+				t.Errorf("%s: reconciled after %v, want %v", when, doubted, want)
+			}
+			if err := r.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is written after a server has gone back takes the place of what was
+// written before, though its number is smaller; the write before is in doubt.
+func TestAWriteAfterTheServerHasGoneBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods, gate := newCache(10), reconcile.NewGate()
+		gate.Wrote(keyA, pods, "12")
+		pods.moveTo(5)
+		gate.Wrote(keyA, pods, "6")
+		if !gate.InDoubt(keyA) {
+			t.Error("the write at 12 is not in doubt")
+		}
+		gate.Clear(keyA)
+		if gate.Wait(within(t, time.Second), keyA) == nil {
+			t.Error("did not wait for 6")
+		}
+		pods.moveTo(6)
+		if err := gate.Wait(within(t, time.Second), keyA); err != nil || gate.InDoubt(keyA) {
+			t.Errorf("Wait = %v, in doubt: %v", err, gate.InDoubt(keyA))
+		}
+	})
+}
+
+// A resourceVersion that cannot be compared.
 func TestWhatACacheWillNeverKnowIsDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, gate := newCache(1), reconcile.NewGate()
