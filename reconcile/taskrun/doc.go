@@ -1,11 +1,11 @@
 // Package taskrun executes TaskRuns: it makes one pod for each attempt of a run,
 // and tells in the run's status what becomes of it.
 //
-//	caches ──TaskRun, Task, Pod──▶ observe ──▶ plan ──▶ act ──▶ API server
-//	                                  ▲        pure      │        create pod, patch status, delete pod
-//	                                  │         ▲        │
-//	            registry ◀──look up───┼─────────┘        └──resource versions──▶ reconcile.Gate
-//	            API server ◀──GET─────┘  only in doubt
+//	caches ──TaskRun, Task, Pod…──▶ observe ──▶ plan ──▶ act ──▶ API server
+//	                                  ▲         pure      │        create claims and pod, patch status, delete pod
+//	                                  │          ▲        │
+//	  registry, log ◀──look up, read──┼──────────┘        └──resource versions──▶ reconcile.Gate
+//	     API server ◀──GET────────────┘  in doubt, and for secrets
 //
 // observe collects what is known, plan decides what to do about it, act does it.
 // All of the deciding is in plan, which is a function: of the observation, the
@@ -27,16 +27,24 @@
 //     on, a deletion the UID. After a write without an answer the next reconcile
 //     reads from the server.
 //  4. A run that has ended is not written again. What it leaves running is stopped.
+//     Once its pod has ended, too, it is not even decoded.
 //  5. A run fails for what its author can change: a wrong spec, one too large to
 //     be stored, a failed step, an image that is not there. What an administrator
 //     or time may change (quota, a webhook's refusal, a missing ServiceAccount, an
 //     API server in trouble) is waited for, with the reason in the condition.
 //  6. A pod that vanishes before its first step has begun is made again. After
 //     that the run fails with PodDeleted, and nothing runs twice unasked.
-//  7. Text put in for $(...) is never looked at again.
+//     With retries each attempt has its own pod, name, time and number, and all of
+//     them run what was written down at first.
+//  7. Text put in for $(...) is never looked at again: not here, not when the pod is
+//     made of what was written down, and not by the entrypoint.
 //  8. What is not served is refused by name, never passed over.
 //  9. A one-step run costs four API calls, one more if it refers to a Task whose
-//     labels it takes over: events, and trouble, aside.
+//     labels it takes over, one for each claim it has made, and one for each secret
+//     that its ServiceAccount lists: events, and trouble, aside.
+//  10. What is in a secret is in no plan, log, event or status. A plan knows what a
+//     secret is for; what is in it is read by the entrypoint, and by the look-up of
+//     an image that it opens.
 //
 // Reasons, messages, labels, names, paths and the shape of the pod are Tekton's,
 // since scripts, dashboards and tkn depend on them; where this package differs,
