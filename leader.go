@@ -36,9 +36,11 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 	electing, resign := context.WithCancel(context.WithoutCancel(ctx))
 	defer resign()
 	leading := make(chan struct{})
+	held := &heldLock{Interface: lock, deadline: cfg.renewDeadline, lapsed: make(chan struct{})}
+	defer held.stop()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            leaseName,
-		Lock:            lock,
+		Lock:            held,
 		LeaseDuration:   cfg.leaseDuration,
 		RenewDeadline:   cfg.renewDeadline,
 		RetryPeriod:     cfg.retryPeriod,
@@ -73,7 +75,7 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 	}
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	unwatch := watchLoss(ended, func(err error) { lose(err); stop(err) })
+	unwatch := watchLoss(ended, held.lapsed, func(err error) { lose(err); stop(err) })
 	defer unwatch()
 	if err = work(working); errors.Is(context.Cause(working), errLeaseLost) {
 		return errLeaseLost
@@ -91,14 +93,16 @@ func while(ctx context.Context, fn reconcile.Func) reconcile.Func {
 	}
 }
 
-// watchLoss calls stop when the election ends by itself. What it returns ends
-// the watching, and waits for it.
-func watchLoss(ended <-chan struct{}, stop func(error)) func() {
+// watchLoss calls stop when the election ends by itself or the Lease has lapsed.
+// What it returns ends the watching, and waits for it.
+func watchLoss(ended, lapsed <-chan struct{}, stop func(error)) func() {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		select {
 		case <-ended:
+			stop(errLeaseLost)
+		case <-lapsed:
 			stop(errLeaseLost)
 		case <-quit:
 		}

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 type lease struct {
 	mu     sync.Mutex
 	record *resourcelock.LeaderElectionRecord
-	down   bool
+	down   bool // it answers with an error
+	mute   bool // it does not answer
 	diary  []string
 }
 
@@ -62,14 +63,17 @@ func (h holder) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	return h.Update(ctx, r)
 }
 
-func (h holder) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+func (h holder) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	h.mu.Lock()
-	down := h.down
-	if !down {
+	down, mute := h.down, h.mute
+	if !down && !mute {
 		h.record = &r
 	}
 	h.mu.Unlock()
 	switch {
+	case mute:
+		<-ctx.Done()
+		return ctx.Err()
 	case down:
 		return errors.New("the server is away")
 	case r.HolderIdentity == "":
@@ -117,27 +121,41 @@ func TestTheLeaseIsGivenBackAfterTheLastWorkerHasReturned(t *testing.T) {
 	})
 }
 
+// A server that does not answer is worse than one that refuses: client-go's
+// elector then tries to give the Lease back, as long as it tried to renew it,
+// before it says that it is lost. Two leaders were at work for five seconds.
 func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &lease{}
-		cfg := electing(t)
-		var wentDown, lost time.Time
-		work := func(ctx context.Context) error {
-			time.Sleep(time.Minute)
-			l.mu.Lock()
-			l.down, wentDown = true, time.Now()
-			l.mu.Unlock()
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		err := lead(t.Context(), cfg, holder{l, "a"}, ignore, work, func(error) { lost = time.Now() })
-		if !errors.Is(err, errLeaseLost) {
-			t.Errorf("lead returned %v", err)
-		}
-		if late := lost.Sub(wentDown); late > cfg.renewDeadline+cfg.retryPeriod {
-			t.Errorf("stopped %s after the last renewal could be made; the deadline is %s", late, cfg.renewDeadline)
-		}
-	})
+	for name, cut := range map[string]func(*lease){
+		"refused": func(l *lease) { l.down = true },
+		"mute":    func(l *lease) { l.mute = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &lease{}
+				cfg := electing(t)
+				var cutAt, lost, ended time.Time
+				work := func(ctx context.Context) error {
+					time.Sleep(time.Minute)
+					l.mu.Lock()
+					cut(l)
+					cutAt = time.Now()
+					l.mu.Unlock()
+					<-ctx.Done()
+					ended = time.Now()
+					return ctx.Err()
+				}
+				err := lead(t.Context(), cfg, holder{l, "a"}, ignore, work, func(error) { lost = time.Now() })
+				if !errors.Is(err, errLeaseLost) {
+					t.Errorf("lead returned %v", err)
+				}
+				for what, at := range map[string]time.Time{"told": lost, "stopped": ended} {
+					if late := at.Sub(cutAt); late > cfg.renewDeadline {
+						t.Errorf("%s %s after the last renewal could be made; the deadline is %s", what, late, cfg.renewDeadline)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestASuccessorWorksOnlyAfterTheLeaseHasRunOut(t *testing.T) {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// heldLock knows when the Lease that it holds was last renewed, and says so when
+// that is longer ago than the deadline. The elector says it too, but late: in a
+// partition it first tries to give the Lease back, for as long as it tried to
+// renew it, and two leaders were at work in the meantime.
+//
+// The time counts from the moment before the renewal was sent, which is the one
+// that it writes into the Lease.
+type heldLock struct {
+	resourcelock.Interface
+
+	deadline time.Duration
+	lapsed   chan struct{} // closed when the Lease must not be trusted any more
+
+	mu    sync.Mutex
+	timer *time.Timer
+	over  bool // lapsed is closed
+}
+
+// Create implements resourcelock.Interface.
+func (h *heldLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return h.write(ctx, record, h.Interface.Create)
+}
+
+// Update implements resourcelock.Interface.
+func (h *heldLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return h.write(ctx, record, h.Interface.Update)
+}
+
+func (h *heldLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	begun := time.Now()
+	err := write(ctx, record)
+	switch {
+	case err != nil:
+	case record.HolderIdentity == h.Identity():
+		h.renewed(begun)
+	default:
+		h.stop()
+	}
+	return err //nolint:wrapcheck // The elector looks for what the API server said.
+}
+
+func (h *heldLock) renewed(at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := h.deadline - time.Since(at)
+	if h.timer == nil {
+		h.timer = time.AfterFunc(left, h.lapse)
+		return
+	}
+	h.timer.Reset(left)
+}
+
+func (h *heldLock) lapse() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.over = true
+		close(h.lapsed)
+	}
+}
+
+// stop is for a Lease that is not held any more.
+func (h *heldLock) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+}
