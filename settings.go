@@ -32,14 +32,14 @@ type settingsOf struct {
 }
 
 func readSettings(ctx context.Context, namespace string, core typedcorev1.CoreV1Interface) (s settings, err error) {
-	for name, into := range map[string]*settingsOf{"feature-flags": &s.flags, "config-defaults": &s.defaults} {
-		config, err := core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	s.flags.name, s.defaults.name = "feature-flags", "config-defaults"
+	for _, of := range []*settingsOf{&s.flags, &s.defaults} {
+		config, err := core.ConfigMaps(namespace).Get(ctx, of.name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return s, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, name, err)
+			return s, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, of.name, err)
 		}
-		*into = settingsOf{name: name}
 		if err == nil {
-			into.data = config.Data
+			of.data = config.Data
 		}
 	}
 	return s, nil
