@@ -129,12 +129,28 @@ func TestAStormIsTheSameEachTime(t *testing.T) {
 	if os.Getenv(shareEnv)+os.Getenv(seedEnv)+os.Getenv(seedsEnv)+os.Getenv(plansEnv) != "" {
 		t.Skip("others are asked for")
 	}
-	p := stormOf(1 + today())
+	p := stormOf(fromEnvironment("REPLAY", 1+today()))
 	first := play(t, p)
 	for range 2 {
 		if again := play(t, p); again.Hash != first.Hash {
+			keep(t, "first", first)
+			keep(t, "again", again)
 			t.Fatalf("%s: %s", p, firstDifference(first, again))
 		}
+	}
+}
+
+// keep writes a timeline to the directory that TIMELINES names, if it does.
+func keep(t *testing.T, name string, r *simulation.Result) {
+	t.Helper()
+	dir := os.Getenv("TIMELINES")
+	if dir == "" {
+		return
+	}
+	var text bytes.Buffer
+	r.Timeline(&text, nil)
+	if err := os.WriteFile(dir+"/"+name+".txt", text.Bytes(), 0o644); err != nil {
+		t.Error(err)
 	}
 }
 

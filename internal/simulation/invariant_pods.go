@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,9 +58,9 @@ func firstStepRan(pod *corev1.Pod) bool {
 
 func (p podLives) of(run types.UID) []*podLife {
 	var all []*podLife
-	for _, life := range p {
-		if life.run == run {
-			all = append(all, life)
+	for _, uid := range slices.Sorted(maps.Keys(p)) {
+		if p[uid].run == run {
+			all = append(all, p[uid])
 		}
 	}
 	return all
@@ -115,6 +118,7 @@ func nothingTwice(_ *Facts, report report) Check {
 				for _, earlier := range lives.of(run) {
 					if earlier.begun {
 						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t)", e.Key, e.Actor, earlier.told[e.Actor])
+						break
 					}
 				}
 			}
