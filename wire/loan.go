@@ -188,16 +188,17 @@ func (o *Object) head() []byte {
 func (o *Object) length() int { return len(o.head()) + len(o.raw) }
 
 // keep is a copy of this object with facts of its own; its bytes have to follow.
+// The owners are copied in any case: they may be in one piece with o, which then
+// would be kept too, and its bytes (see room).
 func (o *Object) keep() *Object {
-	if o.loan == nil {
-		n := *o
-		return &n
-	}
 	n, owners := room(len(o.owners))
 	*n = *o
 	n.loan, n.raw, n.owners = nil, nil, owners
-	n.labels = append([]label(nil), o.labels...)
 	copy(n.owners, o.owners)
+	if o.loan == nil {
+		return n
+	}
+	n.labels = append([]label(nil), o.labels...)
 	o.loan.scanner.shareFacts(n)
 	n.facets = o.loan.scanner.shareFacets(o.loan.facets)
 	return n
