@@ -35,7 +35,7 @@ const (
 	askedForAgain exception = "what could not be taken in is asked for again"
 
 	// Objects that client-go decodes into Go types do not know what they are:
-	// kind and apiVersion are taken out (issue 3030 of kubernetes). Ours are as
+	// kind and apiVersion are taken out (issue 80609 of kubernetes). Ours are as
 	// the server sent them.
 	knowsWhatItIs exception = "an object knows its kind"
 )
