@@ -177,6 +177,34 @@ func TestUrgentNewsOfAChild(t *testing.T) {
 	b.expect(t, "add default/x: pods delete a 9→")
 }
 
+// Whatever of a change is missing, nobody panics and nothing is dropped, as
+// controller-runtime drops a tombstone without an object: the key is there
+// always, and is what is told.
+func TestNothingIsMissedWhereAnObjectIsMissing(t *testing.T) {
+	full := object(t, "1", 1, ours+"x")
+	for _, typ := range []indexer.ChangeType{indexer.Created, indexer.Updated, indexer.Deleted, indexer.Generic} {
+		for _, c := range []indexer.Change{{}, {Old: full}, {New: full}, {FinalStateUnknown: true}, {Resync: true}, {Initial: true}} {
+			c.Type, c.Key = typ, key
+			b := &book{}
+			urgent := []predicate.Func{predicate.And(predicate.GenerationChanged, predicate.NoGeneration, predicate.Dependent, predicate.LabelChanged)}
+			Enqueue("taskruns", b, urgent...)(c)
+			if !strings.Contains(fmt.Sprint(*b), "default/a") {
+				t.Errorf("%v %+v: Enqueue told %v", typ, c, *b)
+			}
+			*b = nil
+			EnqueueOwner("pods", taskRun, b, urgent...)(c)
+			if told, owned := len(*b), c.Old != nil || c.New != nil; told > 1 || (told == 1) != owned {
+				t.Errorf("%v %+v: EnqueueOwner told %v", typ, c, *b)
+			}
+			*b = nil
+			EnqueueMapped("tasks", b, func(c indexer.Change) []types.NamespacedName { return []types.NamespacedName{c.Key} }, urgent...)(c)
+			if len(*b) != 1 {
+				t.Errorf("%v %+v: EnqueueMapped told %v", typ, c, *b)
+			}
+		}
+	}
+}
+
 // More may be urgent for the object itself.
 func TestUrgentNewsOfTheObject(t *testing.T) {
 	b := &book{}

@@ -27,6 +27,7 @@
 //
 //	                   created  deleted  generic  resync  status  status 0  spec  label  deletionTimestamp
 //	GenerationChanged  yes      yes      yes      yes     no      no        yes   no     yes
+//	LabelChanged       yes      yes      yes      yes     no      no        no    yes    yes
 //	NoGeneration       yes      yes      yes      no ¹    no      yes       no    no     no ¹
 //	Dependent          no       yes      no       no      no      no        yes   yes    yes
 //

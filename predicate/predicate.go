@@ -20,6 +20,32 @@ func GenerationChanged(c indexer.Change) bool {
 		before.UID() != after.UID()
 }
 
+// LabelChanged lets an update pass if a label was set, changed or taken away, a
+// deletionTimestamp was set, or the object is another one. A resync passes, and
+// everything that is not an update. Labels move no generation: who watches both
+// says Or(GenerationChanged, LabelChanged).
+func LabelChanged(c indexer.Change) bool {
+	before, after, ok := update(c)
+	return !ok || c.Resync ||
+		!sameLabels(before, after) ||
+		before.Deleting() != after.Deleting() ||
+		before.UID() != after.UID()
+}
+
+func sameLabels(a, b *wire.Object) bool {
+	more := 0
+	for key, value := range a.Labels() {
+		if other, ok := b.Label(key); !ok || other != value {
+			return false
+		}
+		more++
+	}
+	for range b.Labels() {
+		more--
+	}
+	return more == 0
+}
+
 // NoGeneration lets an update pass if the server counts no generation for the
 // object, neither before nor after. It is meant as the other half of
 // GenerationChanged, which sees nothing happen to such an object. Everything

@@ -59,6 +59,100 @@ func Example() {
 	// true
 }
 
+// What comes for a key while a worker has it waits for that worker, and is one
+// more run, however much it was. No two workers ever have the same key.
+func Example_addWhileProcessing() {
+	q := workqueue.New(workqueue.Config[string]{})
+	q.Add("ci/build", workqueue.Cause{Source: "taskruns", Event: "create", NewRV: "5"})
+	key, causes, _ := q.Get(context.Background())
+	fmt.Println("one worker has", key, causes)
+
+	q.Add("ci/build", workqueue.Cause{Source: "pods", Event: "update", OldRV: "6", NewRV: "7"})
+	q.Add("ci/build", workqueue.Cause{Source: "pods", Event: "update", OldRV: "7", NewRV: "9"})
+	fmt.Printf("two events later it is %v, and ready for others are %d\n", q.Explain(key).State, q.Len())
+
+	q.Done(key)
+	key, causes, _ = q.Get(context.Background())
+	fmt.Println("then somebody has", key, causes)
+	q.Done(key)
+	fmt.Println("ready:", q.Len())
+	// Output:
+	// one worker has ci/build [taskruns create →5]
+	// two events later it is processing and dirty, and ready for others are 0
+	// then somebody has ci/build [pods update 6→9 ×2]
+	// ready: 0
+}
+
+// A key that fails stays away, longer each time. Ordinary news do not end that,
+// or a key that hears of its own failures would spin; urgent news do.
+func Example_backoff() {
+	q := workqueue.New(workqueue.Config[string]{
+		Limiter: workqueue.Exponential(time.Minute, time.Hour),
+		Trace: workqueue.Trace[string]{OnRetry: func(key string, failures int, delay time.Duration) {
+			fmt.Println(key, "has failed", failures, "times and stays away for", delay)
+		}},
+	})
+	run := func(fails bool) {
+		key, causes, _ := q.Get(context.Background())
+		fmt.Println("run of", key, "because of", causes)
+		if fails {
+			q.AddRateLimited(key, workqueue.Cause{Source: "reconcile", Event: "retry"})
+		} else {
+			q.Forget(key)
+		}
+		q.Done(key)
+	}
+
+	q.Add("ci/build", workqueue.Cause{Source: "taskruns", Event: "create"})
+	run(true)
+	q.Add("ci/build", workqueue.Cause{Source: "pods", Event: "update"})
+	fmt.Println("after an update it is", q.Explain("ci/build").State)
+	q.AddUrgent("ci/build", workqueue.Cause{Source: "taskruns", Event: "update"})
+	fmt.Println("after another spec it is", q.Explain("ci/build").State)
+	run(true)
+	q.AddUrgent("ci/build", workqueue.Cause{Source: "taskruns", Event: "update"})
+	run(false)
+	fmt.Println("failures:", q.NumRequeues("ci/build"))
+	// Output:
+	// run of ci/build because of [taskruns create]
+	// ci/build has failed 1 times and stays away for 1m0s
+	// after an update it is backing off
+	// after another spec it is ready
+	// run of ci/build because of [pods update taskruns update]
+	// ci/build has failed 2 times and stays away for 2m0s
+	// run of ci/build because of [taskruns update]
+	// failures: 0
+}
+
+// The server was away, and two keys wait out their backoff. One of them finds
+// out that it is back, and the other need not wait.
+func ExampleQueue_Release() {
+	q := workqueue.New(workqueue.Config[string]{Limiter: workqueue.Exponential(time.Minute, time.Hour)})
+	for _, key := range []string{"ci/build", "ci/test", "ci/busy"} {
+		q.Add(key, workqueue.Cause{Source: "taskruns", Event: "create"})
+		key, _, _ = q.Get(context.Background())
+		var retryAfter time.Duration
+		if key == "ci/busy" {
+			retryAfter = 20 * time.Second // it was told so
+		}
+		q.AddTroubled(key, retryAfter, time.Minute, workqueue.Cause{Source: "reconcile", Event: "retry"})
+		q.Done(key)
+	}
+	fmt.Println("released:", q.Release(1, 4*time.Millisecond))
+	key, causes, _ := q.Get(context.Background())
+	fmt.Println(key, causes)
+	fmt.Println("released:", q.Release(2, 4*time.Millisecond))
+	key, causes, _ = q.Get(context.Background())
+	fmt.Println(key, causes)
+	fmt.Println("ci/busy is", q.Explain("ci/busy").State)
+	// Output:
+	// released: 1
+	// ci/build [reconcile retry]
+	// released: 1
+	// ci/test [reconcile retry]
+	// ci/busy is backing off
+}
+
 // Drain is how a process ends without leaving work half done.
 func ExampleQueue_Drain() {
 	q := workqueue.New(workqueue.Config[string]{Name: "demo"})
