@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"millrace/bench/server"
+	"millrace/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -67,3 +68,9 @@ func BenchmarkGet(b *testing.B)         { round(b, reading()) }
 func BenchmarkQueue(b *testing.B)       { round(b, queueing()) }
 func BenchmarkBackoff(b *testing.B)     { round(b, backingOff()) }
 func BenchmarkStop(b *testing.B)        { round(b, stopping()) }
+func BenchmarkPackedPod(b *testing.B) {
+	round(b, packing(server.Pods, wire.Protobuf, "pod"))
+}
+func BenchmarkPackedTaskRun(b *testing.B) {
+	round(b, packing(server.TaskRuns, wire.JSON, "taskrun"))
+}

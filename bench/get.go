@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"millrace/bench/objects"
 	"millrace/bench/ours"
 	"millrace/bench/peer"
 	"millrace/bench/server"
@@ -29,7 +30,11 @@ func reading() experiment {
 			if err != nil {
 				return nil, err
 			}
-			scanned, err := spec.Scanned(wire.Protobuf, 0)
+			m, err := objects.New(spec.Seed, objects.Measured)
+			if err != nil {
+				return nil, err
+			}
+			scanned, err := spec.Scanned(wire.Protobuf, m)
 			if err != nil {
 				return nil, err
 			}

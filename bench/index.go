@@ -25,7 +25,11 @@ func indexing() experiment {
 		name: "index-overhead", rounds: 2,
 		metrics: []metric{{id: "index-overhead", unit: "B/object", target: 200, absolute: true}},
 		prepare: func(context.Context) (*bench, error) {
-			scanned, err := spec.Scanned(wire.Protobuf, objects.Measured)
+			m, err := objects.New(spec.Seed, objects.Measured)
+			if err != nil {
+				return nil, err
+			}
+			scanned, err := spec.Scanned(wire.Protobuf, m)
 			if err != nil {
 				return nil, err
 			}

@@ -36,6 +36,7 @@ import (
 
 	"millrace/bench/peer"
 	"millrace/bench/server"
+	"millrace/wire"
 )
 
 func main() {
@@ -103,6 +104,8 @@ func experiments() []experiment {
 		allocations(),
 		syncing(),
 		restingTaskRuns(),
+		packing(server.Pods, wire.Protobuf, "pod"),
+		packing(server.TaskRuns, wire.JSON, "taskrun"),
 		indexing(),
 		reading(),
 		queueing(),

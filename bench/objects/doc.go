@@ -2,7 +2,7 @@
 // them, from some that a server has sent.
 //
 //	testdata: what was recorded ──▶ half of it ──▶ shapes ──▶ texts that vary ──▶ object i, state s
-//	          75 pods, 89 runs      dictionary     encoded     names, UIDs, times,    JSON, protobuf
+//	          pods and runs         dictionary     encoded     names, UIDs, times,    JSON, protobuf
 //	                                or measured    once        digests, params, IPs
 //
 // A cluster's memory is not filled with copies of one object, and not with
@@ -22,8 +22,11 @@
 //     (TestSizesAreThoseOfTheRecord)
 //  4. A run and its pod agree: the pod's owner is the run's UID, its labels the
 //     run's name. (TestAPodBelongsToItsRun)
-//  5. The two halves have no recorded file in common, so a dictionary that was
-//     made of one has not seen the other. (TestTheHalvesHaveNothingInCommon)
+//  5. The two halves have no recorded run in common: each file was run twice. And
+//     each half can be narrowed to every other file, so that a dictionary made of
+//     some has never seen a run of the others' Tasks.
+//     (TestTheHalvesHaveNoRunInCommon,
+//     TestEveryOtherFileHasNoFileInCommonWithTheRest)
 //
 // It has no goroutines. A Maker is for one goroutine, a Run for any number.
 package objects

@@ -3,6 +3,7 @@ package objects
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,7 @@ type Maker struct {
 // shape is one recorded run, or a variation of one, with all of its states
 // encoded.
 type shape struct {
+	file   int // of what was recorded
 	values []value
 	name   int // which value is the run's name
 	runs   []template
@@ -59,15 +61,25 @@ func (m *Maker) add(half Half) error {
 // Between is a Maker of the shapes whose last state as a TaskRun has so many
 // bytes of JSON.
 func (m *Maker) Between(least, most int) *Maker {
-	in := func(of []*shape) (some []*shape) {
-		for _, s := range of {
-			if n := len(s.runs[len(s.runs)-1].raw); n >= least && n <= most {
-				some = append(some, s)
-			}
-		}
-		return some
+	return m.only(func(s *shape) bool {
+		n := len(s.runs[len(s.runs)-1].raw)
+		return n >= least && n <= most
+	})
+}
+
+// EveryOther is a Maker of every other file's shapes: the even ones' or the odd
+// ones'.
+func (m *Maker) EveryOther(odd bool) *Maker {
+	return m.only(func(s *shape) bool { return (s.file%2 == 1) == odd })
+}
+
+func (m *Maker) only(in func(*shape) bool) *Maker {
+	not := func(s *shape) bool { return !in(s) }
+	return &Maker{
+		seed:   m.seed,
+		shapes: slices.DeleteFunc(slices.Clone(m.shapes), not),
+		podded: slices.DeleteFunc(slices.Clone(m.podded), not),
 	}
-	return &Maker{seed: m.seed, shapes: in(m.shapes), podded: in(m.podded)}
 }
 
 func newShape(r *recorded) (*shape, error) {
@@ -92,7 +104,7 @@ func newShape(r *recorded) (*shape, error) {
 		}
 		podsProtobuf = append(podsProtobuf, raw)
 	}
-	s := &shape{values: values(r, append(runs[:len(runs):len(runs)], podsJSON...)), pods: map[wire.Format][]template{}}
+	s := &shape{file: r.file, values: values(r, append(runs[:len(runs):len(runs)], podsJSON...)), pods: map[wire.Format][]template{}}
 	for i, v := range s.values {
 		if v.kind == name {
 			s.name = i

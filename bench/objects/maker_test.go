@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,7 @@ import (
 	"millrace/wire"
 )
 
-const some = 3000
+const some = 1000
 
 var makers = map[Half]*Maker{}
 
@@ -67,8 +68,8 @@ func TestWhatIsMadeDecodesToTheSameInBothFormats(t *testing.T) {
 		var a, b corev1.Pod
 		must(t, json.Unmarshal(r.AppendPod(nil, wire.JSON, state, FirstVersion+7), &a))
 		must(t, decodeProtobuf(r.AppendPod(nil, wire.Protobuf, state, FirstVersion+7), &b))
-		if difference := cmp.Diff(a, b); difference != "" {
-			t.Fatalf("pod %d differs: %s", i, difference)
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("pod %d differs: %s", i, cmp.Diff(a, b))
 		}
 		if a.ResourceVersion != "400000007" {
 			t.Errorf("pod %d is at %s", i, a.ResourceVersion)
@@ -117,22 +118,41 @@ func TestSizesAreThoseOfTheRecord(t *testing.T) {
 	}
 }
 
-func TestTheHalvesHaveNothingInCommon(t *testing.T) {
+func TestTheHalvesHaveNoRunInCommon(t *testing.T) {
 	a, err := record(Measured)
 	must(t, err)
 	b, err := record(Dictionary)
 	must(t, err)
-	files := map[string]bool{}
+	inA := map[types.NamespacedName]bool{}
+	uids := map[any]bool{}
 	for _, r := range a {
-		files[r.key.Namespace] = true
+		inA[r.key] = true
+		uids[r.runs[0]["metadata"].(map[string]any)["uid"]] = true
 	}
 	for _, r := range b {
-		if files[r.key.Namespace] {
-			t.Errorf("%s is in both halves", r.key.Namespace)
+		if inA[r.key] || uids[r.runs[0]["metadata"].(map[string]any)["uid"]] {
+			t.Errorf("%s is in both halves", r.key)
 		}
 	}
-	if len(a) < 30 || len(b) < 30 {
+	if len(a) < 50 || len(b) < 50 {
 		t.Errorf("halves of %d and %d runs", len(a), len(b))
+	}
+}
+
+func TestEveryOtherFileHasNoFileInCommonWithTheRest(t *testing.T) {
+	m := maker(t, Measured)
+	even, odd := m.EveryOther(false), m.EveryOther(true)
+	files := map[int]bool{}
+	for _, s := range even.shapes {
+		files[s.file] = true
+	}
+	for _, s := range odd.shapes {
+		if files[s.file] {
+			t.Errorf("file %d is in both", s.file)
+		}
+	}
+	if len(even.shapes)+len(odd.shapes) != len(m.shapes) || len(even.podded) == 0 || len(odd.podded) == 0 {
+		t.Errorf("%d and %d shapes of %d", len(even.shapes), len(odd.shapes), len(m.shapes))
 	}
 }
 

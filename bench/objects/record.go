@@ -20,8 +20,8 @@ import (
 //go:embed testdata/*.zst
 var testdata embed.FS
 
-// Half is one half of what was recorded. Each file that made runs is in one of
-// them.
+// Half is one half of what was recorded. Each file was run twice, and each half
+// has one run of it.
 type Half int
 
 const (
@@ -38,6 +38,7 @@ const node = "worker-01"
 // recorded is one run as it was recorded: each state of it, and of its pod.
 type recorded struct {
 	key  types.NamespacedName // of the run
+	file int                  // the number of the file that made it
 	runs []map[string]any
 	pods []*corev1.Pod // none if the run never had one
 }
@@ -71,22 +72,29 @@ func record(half Half) ([]*recorded, error) {
 		if pod.Spec.NodeName != "" {
 			pod.Spec.NodeName = node
 		}
-		byKey[key].pods = append(byKey[key].pods, pod)
+		// One pod a run: those of other attempts look alike.
+		if r := byKey[key]; len(r.pods) == 0 || r.pods[0].Name == pod.Name {
+			r.pods = append(r.pods, pod)
+		}
 	}
 	return halve(byKey, half), nil
 }
 
-// halve gives every other namespace, which is every other file, to each half.
+// again ends the namespaces of the second time that a file was run.
+const again = "-2"
+
+// halve picks the runs of a half, and numbers their files.
 func halve(byKey map[types.NamespacedName]*recorded, half Half) []*recorded {
-	var namespaces []string
-	var mine []*recorded
+	var files []string
 	for key := range byKey {
-		namespaces = append(namespaces, key.Namespace)
+		files = append(files, strings.TrimSuffix(key.Namespace, again))
 	}
-	slices.Sort(namespaces)
-	namespaces = slices.Compact(namespaces)
+	slices.Sort(files)
+	files = slices.Compact(files)
+	var mine []*recorded
 	for key, r := range byKey {
-		if i, _ := slices.BinarySearch(namespaces, key.Namespace); Half(i%2) == half {
+		r.file, _ = slices.BinarySearch(files, strings.TrimSuffix(key.Namespace, again))
+		if strings.HasSuffix(key.Namespace, again) == (half == Dictionary) {
 			mine = append(mine, r)
 		}
 	}

@@ -16,7 +16,7 @@ const variations = 4
 // vary is variation n of a recorded run, in all states of it and of its pod
 // alike. Variation 0 is the run as it was recorded.
 func vary(r *recorded, n int) *recorded {
-	v := &recorded{key: r.key}
+	v := &recorded{key: r.key, file: r.file}
 	chance := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n), uint64(len(r.key.Name)))) }
 	for _, run := range r.runs {
 		run = clone(run)

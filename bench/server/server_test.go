@@ -162,7 +162,9 @@ func TestExpireEndsAWatchAndChangesNothing(t *testing.T) {
 // What the server says is what the generator made.
 func TestItServesWhatTheGeneratorMakes(t *testing.T) {
 	s := start(t, specs[0])
-	want, err := specs[0].Scanned(wire.Protobuf, objects.Measured)
+	m, err := objects.New(specs[0].Seed, objects.Measured)
+	must(t, err)
+	want, err := specs[0].Scanned(wire.Protobuf, m)
 	must(t, err)
 	got, _ := listed(t, s, wire.Protobuf, "")
 	for i, o := range want {

@@ -84,12 +84,8 @@ func (s Spec) runOf(m *objects.Maker) func(int) objects.Run {
 }
 
 // Scanned is the objects of a spec in their last states, as a chain of ours
-// has them before its transform.
-func (s Spec) Scanned(f wire.Format, half objects.Half) ([]*wire.Object, error) {
-	m, err := objects.New(s.Seed, half)
-	if err != nil {
-		return nil, err
-	}
+// has them before its transform, made by m.
+func (s Spec) Scanned(f wire.Format, m *objects.Maker) ([]*wire.Object, error) {
 	run := s.runOf(m)
 	all := make([]*wire.Object, s.Objects)
 	var scanner wire.Scanner // objects of one resource share what they have in common
@@ -97,9 +93,11 @@ func (s Spec) Scanned(f wire.Format, half objects.Half) ([]*wire.Object, error) 
 	for i := range all {
 		r := run(i)
 		raw = s.append(raw[:0], r, f, s.states(r)-1, s.firstOf(i))
-		if all[i], err = scanner.Scan(f, raw); err != nil {
+		o, err := scanner.Scan(f, raw)
+		if err != nil {
 			return nil, err
 		}
+		all[i] = o
 	}
 	return all, nil
 }
