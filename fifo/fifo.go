@@ -56,8 +56,12 @@ type FIFO struct {
 	known Known
 	cfg   Config
 
-	mu   sync.Mutex
-	wake sync.Cond // an entry has come, or closed is set
+	// wake has a token when an entry has come, or closed was set, since the
+	// consumer looked last. It is a channel and not a condition, so that the
+	// consumer can wait for the end of its context beside it at no cost.
+	wake chan struct{}
+
+	mu sync.Mutex
 
 	// items is what waits, by key: an object is here if and only if its entry
 	// is in the queue.
@@ -102,15 +106,14 @@ type entry struct {
 
 // New makes a FIFO. It starts nothing.
 func New(known Known, cfg Config) *FIFO {
-	f := &FIFO{
+	return &FIFO{
 		known:   known,
 		cfg:     cfg,
 		items:   map[types.NamespacedName]*entry{},
 		initial: true,
 		synced:  make(chan struct{}),
+		wake:    make(chan struct{}, 1),
 	}
-	f.wake.L = &f.mu
-	return f
 }
 
 // Len is how many objects wait.
@@ -132,7 +135,7 @@ func (f *FIFO) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	f.wake.Broadcast()
+	f.notify()
 }
 
 // latestLocked is how an object was last known on its way: as it waits, as it
@@ -175,8 +178,16 @@ func (f *FIFO) pushLocked(key types.NamespacedName) *entry {
 		f.tail.next = e
 	}
 	f.tail = e
-	f.wake.Signal()
+	f.notify()
 	return e
+}
+
+// notify wakes the consumer, if it waits.
+func (f *FIFO) notify() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // it has a token already
+	}
 }
 
 // reachLocked notes how far the stream has come. The consumer learns it with

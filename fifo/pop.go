@@ -26,35 +26,35 @@ func (f *FIFO) Pop(ctx context.Context, process func(Entry) error) error {
 	return process(e.Entry)
 }
 
+// next takes the oldest entry into work, once there is one.
 func (f *FIFO) next(ctx context.Context) (*entry, error) {
+	for {
+		e, err := f.shift(ctx)
+		if e != nil || err != nil {
+			return e, err
+		}
+		select {
+		case <-f.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// shift is nil and no error if there is nothing to do yet.
+func (f *FIFO) shift(ctx context.Context) (*entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waitLocked(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("pop: %w", context.Cause(ctx))
-	case f.working != nil:
+	case f.head != nil && f.working != nil:
 		panic("fifo: Pop while another Pop is processing")
-	case f.head == nil:
+	case f.head != nil:
+		return f.shiftLocked(), nil
+	case f.closed:
 		return nil, ErrClosed
 	}
-	return f.shiftLocked(), nil
-}
-
-// waitLocked returns when there is something to do: an entry, the end of ctx,
-// or of the FIFO.
-func (f *FIFO) waitLocked(ctx context.Context) {
-	if f.head != nil || f.closed || ctx.Err() != nil {
-		return
-	}
-	defer context.AfterFunc(ctx, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.wake.Broadcast()
-	})()
-	for f.head == nil && !f.closed && ctx.Err() == nil {
-		f.wake.Wait()
-	}
+	return nil, nil //nolint:nilnil // Nothing yet, as it says.
 }
 
 // shiftLocked takes the oldest entry into work. What it may publish is known
