@@ -1,0 +1,236 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// A tale is a trace that a test makes up: what really happens to a store, told to
+// one invariant.
+type tale struct {
+	*testing.T
+
+	server *apiserver.Server
+	facts  *Facts
+	check  Check
+	found  []string
+}
+
+const leader = "millrace-0.1"
+
+func tell(t *testing.T, id string) *tale {
+	t.Helper()
+	now := time.Now()
+	w := &World{begun: now, setting: Setting{RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second}}
+	l := &tale{T: t, facts: newFacts(w)}
+	l.facts.Calm = now
+	for _, i := range Invariants() {
+		if i.ID == id {
+			l.check = i.New(l.facts, func(format string, _ ...any) { l.found = append(l.found, format) })
+		}
+	}
+	l.server = apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) {
+		l.facts.see(e)
+		if l.check.See != nil {
+			l.check.See(e)
+		}
+	}})
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName}}
+	holder := "millrace-0"
+	lease.Spec.HolderIdentity = &holder
+	l.must(l.server.Actor(leader).Create("leases", lease))
+	return l
+}
+
+func (l *tale) must(o *apiserver.Object, err error) *apiserver.Object {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+	return o
+}
+
+var (
+	aRun = types.NamespacedName{Namespace: "blue", Name: "a"}
+	aPod = types.NamespacedName{Namespace: "blue", Name: "a-pod"}
+)
+
+// run has a user create one.
+func (l *tale) run() *apiserver.Object {
+	l.Helper()
+	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "a", Annotations: Expect{Reason: succeeded, Work: time.Second}.annotation()}}
+	return l.must(l.server.Actor("user").Create("taskruns", run))
+}
+
+// pod has the program create one for a run.
+func (l *tale) pod(name string, of *apiserver.Object) {
+	l.Helper()
+	yes := true
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: name}}
+	pod.Spec.Containers = []corev1.Container{{Name: "step-only"}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "TaskRun", Name: "a", UID: of.GetUID(), Controller: &yes}}
+	l.must(l.server.Actor(leader).Create("pods", pod))
+}
+
+// status has the program write one, as it should: with the version it knows.
+func (l *tale) status(change string) {
+	l.Helper()
+	o, _ := l.server.Object("taskruns", aRun)
+	l.must(l.server.Actor(leader).Patch("taskruns", "status", aRun, `{"metadata":{"resourceVersion":"`+o.GetResourceVersion()+`"},"status":`+change+`}`))
+}
+
+func (l *tale) succeeds() {
+	l.Helper()
+	l.status(`{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`)
+}
+
+// planted are stories that break an invariant, by its ID; each has a twin without
+// the breach.
+var planted = map[string]struct{ well, breach func(*tale) }{
+	"I1": {
+		func(l *tale) { l.pod("a-pod", l.run()) },
+		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.pod("a-pod-again", run) },
+	},
+	"I2": {
+		func(l *tale) { l.run(); l.succeeds() },
+		func(l *tale) { l.run() },
+	},
+	"I3": {
+		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.gone(aPod); l.pod("a-pod", run) },
+		func(l *tale) {
+			run := l.run()
+			l.pod("a-pod", run)
+			l.must(l.server.Actor("kubelet").Patch("pods", "status", aPod, `{"status":{"containerStatuses":[{"name":"step-only","state":{"running":{}}}]}}`))
+			l.gone(aPod)
+			l.pod("a-pod", run)
+		},
+	},
+	"I4": {
+		func(l *tale) {
+			l.run()
+			l.status(`{"startTime":"2026-01-01T00:00:00Z"}`)
+			l.succeeds()
+		},
+		func(l *tale) {
+			l.run()
+			l.status(`{"startTime":"2026-01-01T00:00:07Z"}`)
+			l.succeeds()
+		},
+	},
+	"I5": {
+		func(l *tale) { l.run(); l.succeeds() },
+		func(l *tale) { l.run(); l.succeeds(); l.status(`{"podName":"another"}`) },
+	},
+	"I6": {
+		func(l *tale) { l.run(); l.succeeds(); l.facts.quietSince(time.Now()) },
+		func(l *tale) { l.run(); l.facts.quietSince(time.Now()); l.succeeds() },
+	},
+	"I7": {
+		func(l *tale) { l.scraped("informer_store_objects{resource=\"pods\",tier=\"plain\"} 2\n") },
+		func(l *tale) { l.scraped("informer_store_objects{resource=\"pods\",tier=\"plain\"} 3\n") },
+	},
+	"I8": {
+		func(l *tale) { l.run(); l.succeeds() },
+		func(l *tale) {
+			l.run()
+			l.must(l.server.Actor(leader).Patch("taskruns", "status", aRun, `{"status":{"podName":"a-pod"}}`))
+		},
+	},
+	"I9": {
+		func(l *tale) { l.facts.Stops = []Stop{{Actor: leader, Took: time.Second}} },
+		func(l *tale) { l.facts.Leaks = "goroutine 7 [select]" },
+	},
+	"I10": {
+		func(l *tale) { l.run(); l.scraped("workqueue_depth{name=\"taskrun\"} 1\n") },
+		func(l *tale) { l.run(); l.scraped("workqueue_depth{name=\"taskrun\"} 2\n") },
+	},
+	"I11": {
+		func(l *tale) { l.refused(20) },
+		func(l *tale) { l.refused(40) },
+	},
+	"I12": {
+		func(l *tale) { _, _ = l.facts.logs.Write([]byte("all is well")) },
+		func(l *tale) { _, _ = l.facts.logs.Write([]byte("the token is " + canary)) },
+	},
+	"I16": {
+		func(l *tale) { l.run(); l.succeeds() },
+		func(l *tale) {
+			l.run()
+			l.status(`{"completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"False","reason":"StepFailed"}]}`)
+		},
+	},
+}
+
+func (l *tale) gone(pod types.NamespacedName) {
+	l.Helper()
+	l.must(l.server.Actor("user").Delete("pods", pod, metav1.DeleteOptions{}))
+}
+
+func (l *tale) scraped(metrics string) {
+	l.facts.Held = map[string]int{"taskruns": len(l.server.Objects("taskruns"))}
+	if strings.Contains(metrics, "pods") {
+		l.facts.Held = map[string]int{"pods": 2}
+		metrics += "informer_queued_items{resource=\"pods\"} 0\ninformer_store_resource_version{resource=\"pods\"} 9\n"
+	}
+	l.facts.Metrics = map[string]string{"millrace-0": metrics + "workqueue_depth{name=\"taskrun\"} 0\n"}
+}
+
+// refused is a reflector that is refused n times within half a minute.
+func (l *tale) refused(n int) {
+	for i := range n {
+		at := l.facts.Begun.Add(time.Duration(i) * 29 * time.Second / time.Duration(n))
+		l.check.See(apiserver.Exchange{Request: apiserver.Request{Actor: leader, Verb: "watch", Resource: "pods"}, At: at, Code: 503})
+	}
+}
+
+func TestEachInvariantCatchesAPlantedBreach(t *testing.T) {
+	for _, i := range Invariants() {
+		story, ok := planted[i.ID]
+		if !ok {
+			t.Errorf("no breach of %s (%s) is planted", i.ID, i.Says)
+			continue
+		}
+		for _, breach := range []bool{false, true} {
+			l := tell(t, i.ID)
+			if breach {
+				story.breach(l)
+			} else {
+				story.well(l)
+			}
+			if l.check.End != nil {
+				l.check.End()
+			}
+			if caught := len(l.found) > 0; caught != breach {
+				t.Errorf("%s (%s): breach %t, caught %q", i.ID, i.Says, breach, l.found)
+			}
+		}
+	}
+}
+
+// Writes by who has lost the Lease are the second half of I8.
+func TestAWriteWithoutTheLeaseIsCaught(t *testing.T) {
+	l := tell(t, "I8")
+	l.run()
+	thief := "millrace-1"
+	lease := types.NamespacedName{Namespace: namespace, Name: leaseName}
+	l.must(apiserver.Change(l.server.Actor("millrace-1.1"), "leases", "", lease, func(x *coordinationv1.Lease) { x.Spec.HolderIdentity = &thief }))
+	o, _ := l.server.Object("taskruns", aRun)
+	late := apiserver.Exchange{
+		Request: apiserver.Request{Actor: leader, Verb: "patch", Resource: "taskruns", Subresource: "status", Key: aRun},
+		Sent:    time.Now().Add(40 * time.Second), At: time.Now().Add(40 * time.Second), Code: 200,
+		ResourceVersion: "1", UID: o.GetUID(), Before: o, After: l.must(l.server.Actor("user").Patch("taskruns", "", aRun, `{"metadata":{"labels":{"x":"y"}}}`)),
+	}
+	l.check.See(late)
+	if len(l.found) != 2 { // too long after its renewal, and somebody else has the Lease
+		t.Errorf("caught %q", l.found)
+	}
+}
