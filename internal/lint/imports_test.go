@@ -40,6 +40,7 @@ var table = map[string][]string{
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "crds"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
 	// The simulated world: it knows the API, and nothing of the chain that it tries.
+	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation/turnstile": {},
 	"internal/simulation/apiserver": {"crds", "internal/simulation/turnstile"},
 	"internal/simulation/kubelet":   {"crds", "internal/simulation/apiserver", "internal/simulation/turnstile"},
