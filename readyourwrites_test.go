@@ -25,7 +25,6 @@ type stream struct {
 	pods  *indexer.Indexer
 	queue *workqueue.Queue[types.NamespacedName]
 	gate  *reconcile.Gate
-	stop  func()
 	ran   []string // what each reconcile saw
 	write func(key types.NamespacedName)
 	stale []error

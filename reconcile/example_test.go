@@ -124,7 +124,7 @@ func Example_readYourWrites() {
 			return reconcile.Result{}, nil
 		}
 		fmt.Println("reconcile", key, "sees no pod, and makes one")
-		gate.Wrote(key, pods, "12") // the resourceVersion of the server's answer
+		gate.Wrote(key, pods, "12")                                        // the resourceVersion of the server's answer
 		time.AfterFunc(20*time.Millisecond, func() { pods.heard <- "12" }) // the watch
 		return reconcile.Result{RequeueAfter: time.Nanosecond}, nil
 	}

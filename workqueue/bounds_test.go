@@ -174,7 +174,7 @@ func heapAlloc() int64 {
 	runtime.GC()
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // It fits.
+	return int64(m.HeapAlloc)
 }
 
 // Causes that are all different are kept one by one; what is shared is bounded.

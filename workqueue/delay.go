@@ -16,7 +16,7 @@ func (d delayed[K]) Less(i, j int) bool {
 	if d[i].wish.due != d[j].wish.due {
 		return d[i].wish.due < d[j].wish.due
 	}
-	return int32(d[i].order-d[j].order) < 0 //nolint:gosec // right also after the count has begun anew
+	return int32(d[i].order-d[j].order) < 0 // right also after the count has begun anew
 }
 
 func (d delayed[K]) Swap(i, j int) {

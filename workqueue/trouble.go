@@ -38,7 +38,7 @@ func (q *Queue[K]) Release(n int, gap time.Duration) int {
 			count++
 		}
 	}
-	q.releases += uint64(count) //nolint:gosec // not negative
+	q.releases += uint64(count)
 	return count
 }
 
@@ -65,7 +65,7 @@ func floorOf(now int64, pause time.Duration) uint32 {
 	if pause <= 0 {
 		return 1
 	}
-	return uint32(min((after(now, pause)-1)/int64(time.Second)+2, math.MaxUint32)) //nolint:gosec // it fits
+	return uint32(min((after(now, pause)-1)/int64(time.Second)+2, math.MaxUint32))
 }
 
 // pauseEnd is what floorOf was given, in the queue's nanoseconds.
