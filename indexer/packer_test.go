@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,13 +119,13 @@ func num(name string) (n int) {
 func TestWhatSomebodyIsAtWorkForStaysPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := with(t, crowd(t, 80)...)
-		done := false
+		var done atomic.Bool
 		packing(t, x, indexer.PackConfig{After: time.Minute, Live: func(o *wire.Object) bool {
-			return !done && strings.HasSuffix(o.Key().Name, "7")
+			return !done.Load() && strings.HasSuffix(o.Key().Name, "7")
 		}})
 		after(5 * time.Minute)
 		expectPacked(t, x, 8, 72)
-		done = true
+		done.Store(true)
 		after(time.Minute)
 		expectPacked(t, x, 0, 80)
 	})
