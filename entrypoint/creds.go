@@ -78,8 +78,8 @@ type credentialFile struct{ path, content string }
 
 func (c credentials) files() ([]credentialFile, error) {
 	var files []credentialFile
-	for _, make := range []func() ([]credentialFile, error){c.git, c.ssh, c.docker} {
-		more, err := make()
+	for _, lay := range []func() ([]credentialFile, error){c.git, c.ssh, c.docker} {
+		more, err := lay()
 		if err != nil {
 			return nil, err
 		}

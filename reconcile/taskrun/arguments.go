@@ -69,7 +69,8 @@ func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
 // resultArgs name the results that the step may leave: the task's, but for those
 // that have a value, and its own.
 func resultArgs(spec *crds.TaskSpec, step crds.Step) []string {
-	var args, ofTask, own []string
+	var args, ofTask []string
+	own := make([]string, 0, len(step.Results))
 	for _, result := range spec.Results {
 		if result.Value == nil {
 			ofTask = append(ofTask, result.Name)
@@ -139,8 +140,9 @@ func conditions(earlier []crds.Step, when crds.WhenExpressions) string {
 		Ref  string `json:"ref,omitempty"`
 	}
 	template := func(text string) []part {
-		parts := []part{}
-		for _, p := range split(text, []string{laterResult}) {
+		pieces := split(text, []string{laterResult})
+		parts := make([]part, 0, len(pieces))
+		for _, p := range pieces {
 			if p.ref != "" {
 				result, _ := findStepResult(earlier, p.ref)
 				p.ref = result.String()

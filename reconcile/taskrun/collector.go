@@ -49,7 +49,8 @@ func hasResults(spec *crds.TaskSpec) bool {
 }
 
 func (b blueprint) collector(template crds.PodTemplate) corev1.Container {
-	var wait, results []string
+	var results []string
+	wait := make([]string, 0, len(b.spec.Steps))
 	args := []string{"results"}
 	for i, step := range b.spec.Steps {
 		wait = append(wait, runDir+"/"+strconv.Itoa(i)+"/out")
@@ -124,8 +125,10 @@ func findResults(pod *corev1.Pod, log []byte) findings {
 	}
 	for raw := range bytes.Lines(log) {
 		var line struct {
-			Step, Name, Value string
-			Size              int64
+			Step  string `json:"step"`
+			Name  string `json:"name"`
+			Value string `json:"value"`
+			Size  int64  `json:"size"`
 		}
 		switch err := json.Unmarshal(raw, &line); {
 		case err != nil || line.Name == "":

@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	credentialSecretsDir = "/tekton/creds-secrets"
+	credentialSecretsDir = "/tekton/creds-secrets" //nolint:gosec // a path, and no credential
 	secretVolume         = volumePrefix + "secret-"
-	credentialVolume     = "tekton-creds-init-home-" // and the number of the step
+	credentialVolume     = "tekton-creds-init-home-" //nolint:gosec // a name; the number of the step follows
 )
 
 // A credential is a secret of the ServiceAccount that the steps get: what it is for,

@@ -140,10 +140,10 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 		return nil
 	}
 	name, refused := source(run)
-	if refused != nil {
+	switch {
+	case refused != nil: // the plan will say so
 		return nil
-	}
-	if name != "" {
+	case name != "":
 		var err error
 		o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name})
 		if err != nil || o.Task == nil {

@@ -90,7 +90,7 @@ func (b blueprint) runScript(c *corev1.Container, s crds.Sidecar, i int) {
 	file := scriptsDir + "/sidecar-script-" + strconv.Itoa(i)
 	args := append([]string{"-stay", "-termination_path", ""}, scriptArgs(s.Script, file)...)
 	args = append(args, "-entrypoint", file, "--")
-	c.Command, c.Args = []string{entrypoint}, append(args, s.Args...)
+	c.Command, c.Args = []string{entrypoint}, slices.Concat(args, s.Args)
 	c.VolumeMounts = withMounts(c.VolumeMounts, []corev1.VolumeMount{
 		{Name: binVolume, MountPath: binDir, ReadOnly: true},
 		{Name: scriptsVolume, MountPath: scriptsDir},
@@ -147,8 +147,9 @@ func goesOn(container corev1.Container) bool {
 
 // sidecarStates is the sidecars part of a run's status.
 func sidecarStates(pod *corev1.Pod) []crds.SidecarState {
-	var states []crds.SidecarState
-	for _, status := range sidecarStatuses(pod) {
+	statuses := sidecarStatuses(pod)
+	states := make([]crds.SidecarState, 0, len(statuses))
+	for _, status := range statuses {
 		states = append(states, crds.SidecarState{
 			ContainerState: crds.ContainerState(status.State),
 			Name:           strings.TrimPrefix(status.Name, sidecarPrefix),

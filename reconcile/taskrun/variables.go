@@ -190,7 +190,7 @@ func wholeReference(s string) (name string, ok bool) {
 func (v variables) param(value crds.ParamValue) crds.ParamValue {
 	switch value.Type {
 	case crds.ParamTypeArray:
-		var elements []string
+		elements := make([]string, 0, len(value.ArrayVal))
 		for _, element := range value.ArrayVal {
 			elements = append(elements, v.elements(element)...)
 		}
@@ -201,11 +201,17 @@ func (v variables) param(value crds.ParamValue) crds.ParamValue {
 			keys[key] = v.text(value.ObjectVal[key])
 		}
 		return crds.NewObject(keys)
+	case crds.ParamTypeString:
 	}
-	name, whole := wholeReference(value.StringVal)
+	return v.whole(value.StringVal)
+}
+
+// whole is the value of a text that may be exactly one reference.
+func (v variables) whole(text string) crds.ParamValue {
+	name, whole := wholeReference(text)
 	name = strings.TrimSuffix(name, "[*]")
 	if _, ok := v.arrays[name]; whole && ok {
-		return crds.NewArray(v.elements(value.StringVal)...)
+		return crds.NewArray(v.elements(text)...)
 	}
 	if object, ok := v.objects[name]; whole && ok {
 		return v.object(object)
@@ -213,7 +219,7 @@ func (v variables) param(value crds.ParamValue) crds.ParamValue {
 	if _, isString := v.strings[name]; whole && isString {
 		return crds.NewString(v.text("$(" + name + ")")) // x[*] of a string is the string
 	}
-	return crds.NewString(v.text(value.StringVal))
+	return crds.NewString(v.text(text))
 }
 
 func (v variables) object(object map[string]string) crds.ParamValue {
