@@ -140,12 +140,16 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 		return nil
 	}
 	name, refused := source(run)
-	switch {
-	case refused != nil: // the plan will say so
-		return nil
-	case name != "":
-		var err error
-		o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name})
+	if refused == nil {
+		return r.observeSource(ctx, o, name)
+	}
+	return nil // the plan will say so
+}
+
+// observeSource fetches what the run is made of; name is empty for an embedded task.
+func (r *Reconciler) observeSource(ctx context.Context, o *observation, name string) (err error) {
+	if name != "" {
+		o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
 		if err != nil || o.Task == nil {
 			return err
 		}
