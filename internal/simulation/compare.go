@@ -25,10 +25,12 @@ type exception struct {
 }
 
 // exceptions are at most ten.
-var exceptions = []exception{
-	{"cancel", succeeded, "the controller was away while the run could be cancelled, and found its pod complete"},
-	{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), "the same deletion, told in the words of who saw the pod go, or gone"},
-	{"pod deleted after its first step", failed, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
+func exceptions() []exception {
+	return []exception{
+		{"cancel", succeeded, "the controller was away while the run could be cancelled, and found its pod complete"},
+		{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), "the same deletion, told in the words of who saw the pod go, or gone"},
+		{"pod deleted after its first step", failed, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
+	}
 }
 
 // Compare is I16 for a plan that goes wrong at one point: every run comes to what
@@ -41,7 +43,7 @@ func Compare(clean, faulty *Result) []Violation {
 		if w == g || w.Gone && g.Gone {
 			continue
 		}
-		if w.Pods == g.Pods && slices.ContainsFunc(exceptions, func(x exception) bool { return x.workload == clean.Plan.Workload && x.reason == g.Reason }) {
+		if w.Pods == g.Pods && slices.ContainsFunc(exceptions(), func(x exception) bool { return x.workload == clean.Plan.Workload && x.reason == g.Reason }) {
 			continue
 		}
 		found = append(found, Violation{"I16", faulty.Lasted, fmt.Sprintf("%s comes to %+v, and without the fault to %+v", key, g, w)})

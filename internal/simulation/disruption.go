@@ -43,7 +43,7 @@ func disruptions() []disruption {
 			return func() {
 				if !w.worked() { // else the backup is of another world
 					w.Server.Restore(backup)
-					w.note("the store is restored from a backup at version %d", w.Server.Version())
+					w.notef("the store is restored from a backup at version %d", w.Server.Version())
 				}
 			}
 		}},
@@ -103,10 +103,10 @@ func (w *World) disrupt(until time.Duration) {
 				if begin+length > until || !w.ledger.happens(d.kind, d.chance, name) {
 					return
 				}
-				w.note("⚡ %s, for %s", d.kind, length.Round(time.Millisecond))
+				w.notef("⚡ %s, for %s", d.kind, length.Round(time.Millisecond))
 				if end := d.begin(w, d.kind+name); end != nil {
 					w.Agenda.After(length, func() {
-						w.note("⚡ %s: over", d.kind)
+						w.notef("⚡ %s: over", d.kind)
 						end()
 					})
 				}

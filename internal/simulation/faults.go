@@ -59,10 +59,10 @@ func requestFaults() []requestFault {
 			return apiserver.Verdict{Wait: s.Between(20*time.Second, 30*time.Second, "latency", r.String())}
 		}},
 
-		{"quota exceeded", 0.02, creates("pods"), code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`)},
-		{"LimitRange", 0.01, creates("pods"), code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2]`)},
-		{"another webhook's No", 0.02, creates("pods"), code(400, metav1.StatusReasonBadRequest, `admission webhook "policy.example.com" denied the request: not now`)},
-		{"no ServiceAccount", 0.01, creates("pods"), code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: error looking up service account default/default: serviceaccount "default" not found`)},
+		{"quota exceeded", 0.02, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`)},
+		{"LimitRange", 0.01, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2]`)},
+		{"another webhook's No", 0.02, createsPod, code(400, metav1.StatusReasonBadRequest, `admission webhook "policy.example.com" denied the request: not now`)},
+		{"no ServiceAccount", 0.01, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: error looking up service account default/default: serviceaccount "default" not found`)},
 
 		{"killed before a write is sent", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeActing})},
 		{"killed after a write, its answer lost", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeAnswering})},
@@ -116,9 +116,7 @@ func work(r apiserver.Request) bool {
 	return r.Writes() && (r.Resource == "taskruns" || r.Resource == "pods")
 }
 
-func creates(resource string) func(apiserver.Request) bool {
-	return func(r apiserver.Request) bool { return r.Verb == "create" && r.Resource == resource }
-}
+func createsPod(r apiserver.Request) bool { return r.Verb == "create" && r.Resource == "pods" }
 
 func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.StatusError {
 	if reason == "" {
@@ -129,7 +127,8 @@ func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.S
 
 // Kinds are the faults that come by chance, and what users do that is one.
 func Kinds() []string {
-	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task"}
+	var kinds []string //nolint:prealloc // of five sources
+	kinds = append(kinds, "told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task")
 	for _, f := range requestFaults() {
 		kinds = append(kinds, f.kind)
 	}

@@ -77,7 +77,7 @@ func (i *interference) planned(r apiserver.Request) (v apiserver.Verdict, due bo
 	}
 	i.writes++
 	if c := i.plan.Crash; c != nil && i.writes == c.Write {
-		return apiserver.Verdict{Kill: c.When, Fault: "killed " + moments[c.When]}, true
+		return apiserver.Verdict{Kill: c.When, Fault: "killed " + moment(c.When)}, true
 	}
 	if s := i.plan.Stale; s != nil {
 		return i.staleLocked(*s)

@@ -75,46 +75,64 @@ func metric(text, name string) float64 {
 
 // writesInsist is I8.
 func writesInsist(f *Facts, report report) Check {
-	renewed := map[string]time.Time{} // by actor: when its last renewal was sent
-	holder, since := "", time.Time{}
+	lease := leaseLog{sent: map[string]time.Time{}}
 	return Check{See: func(e apiserver.Exchange) {
-		if e.Resource == "leases" && e.Committed() && e.After != nil && e.Key.Name == leaseName {
-			lease := apiserver.Into[coordinationv1.Lease](e.After)
-			if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != holder {
-				holder, since = *lease.Spec.HolderIdentity, e.At
-			}
-			if program(e.Actor) {
-				renewed[e.Actor] = e.Sent
-			}
-			return
-		}
+		lease.see(e)
 		if !program(e.Actor) || !work(e.Request) || !e.Committed() {
 			return
 		}
-		switch e.Verb {
-		case "patch", "update":
-			if e.ResourceVersion == "" && e.UID == "" {
-				report("%s insists on nothing", e.Request)
-			}
-			if e.Resource == "taskruns" && e.ResourceVersion == "" {
-				report("%s insists on no version", e.Request)
-			}
-		case "delete":
-			if e.UID == "" {
-				report("%s insists on no UID", e.Request)
-			}
+		if what := missing(e); what != "" {
+			report("%s insists on no %s", e.Request, what)
 		}
-		last, ok := renewed[e.Actor]
-		switch late := e.Sent.Sub(last); {
-		case !ok:
-			report("%s without ever having had the Lease", e.Request)
-		case late > f.RenewDeadline+f.RetryPeriod:
-			report("%s, %s after the last renewal", e.Request, late)
-		}
-		if pod, _, _ := strings.Cut(e.Actor, "."); holder != pod && e.Sent.After(since.Add(f.RenewDeadline+f.RetryPeriod)) {
-			report("%s while %q has the Lease", e.Request, holder)
-		}
+		lease.judge(e, f.RenewDeadline+f.RetryPeriod, report)
 	}}
+}
+
+// missing is what a write should insist on and does not.
+func missing(e apiserver.Exchange) string {
+	switch {
+	case e.Verb == "create":
+		return ""
+	case e.Resource == "taskruns" && e.ResourceVersion == "":
+		return "version"
+	case e.Resource == "pods" && e.UID == "":
+		return "UID"
+	default:
+		return ""
+	}
+}
+
+// leaseLog is who had the Lease, and when.
+type leaseLog struct {
+	sent   map[string]time.Time // by actor: when its last renewal was sent
+	holder string
+	since  time.Time
+}
+
+func (l *leaseLog) see(e apiserver.Exchange) {
+	if e.Resource != "leases" || !e.Committed() || e.After == nil || e.Key.Name != leaseName {
+		return
+	}
+	lease := apiserver.Into[coordinationv1.Lease](e.After)
+	if id := lease.Spec.HolderIdentity; id != nil && *id != l.holder {
+		l.holder, l.since = *id, e.At
+	}
+	if program(e.Actor) {
+		l.sent[e.Actor] = e.Sent
+	}
+}
+
+// judge allows a writer as long as it may believe that it leads.
+func (l *leaseLog) judge(e apiserver.Exchange, patience time.Duration, report report) {
+	last, ok := l.sent[e.Actor]
+	if !ok {
+		report("%s without ever having had the Lease", e.Request)
+	} else if late := e.Sent.Sub(last); late > patience {
+		report("%s, %s after the last renewal", e.Request, late)
+	}
+	if pod, _, _ := strings.Cut(e.Actor, "."); l.holder != pod && e.Sent.After(l.since.Add(patience)) {
+		report("%s while %q has the Lease", e.Request, l.holder)
+	}
 }
 
 // nothingLeaks is I9.
@@ -143,13 +161,12 @@ func backsOff(f *Facts, report report) Check {
 				return
 			}
 			w := who{e.Actor, e.Resource}
-			times := append(refused[w], e.At)
-			for e.At.Sub(times[0]) > window {
-				times = times[1:]
+			refused[w] = append(refused[w], e.At)
+			for e.At.Sub(refused[w][0]) > window {
+				refused[w] = refused[w][1:]
 			}
-			refused[w] = times
-			if float64(len(times)) > window.Seconds() {
-				report("%s was refused %s %d times in %s", e.Actor, e.Resource, len(times), window)
+			if n := len(refused[w]); float64(n) > window.Seconds() {
+				report("%s was refused %s %d times in %s", e.Actor, e.Resource, n, window)
 			}
 		},
 		End: func() {

@@ -69,16 +69,21 @@ func monotone(_ *Facts, report report) Check {
 		if after.IsDone() && after.Status.CompletionTime == nil {
 			report("%s has ended at no time", e.Key)
 		}
-		for _, step := range before.Status.Steps {
-			i := slices.IndexFunc(after.Status.Steps, func(s crds.StepState) bool { return s.Container == step.Container })
-			if step.Terminated == nil {
-				continue
-			}
-			if i < 0 || text(after.Status.Steps[i]) != text(step) {
-				report("%s: %s had ended and is something else now", e.Key, step.Container)
-			}
+		if step := thawed(before.Status.Steps, after.Status.Steps); step != "" {
+			report("%s: %s had ended and is something else now", e.Key, step)
 		}
 	}}
+}
+
+// thawed is a step that had ended and has changed since.
+func thawed(before, after []crds.StepState) string {
+	for _, step := range before {
+		i := slices.IndexFunc(after, func(s crds.StepState) bool { return s.Container == step.Container })
+		if step.Terminated != nil && (i < 0 || text(after[i]) != text(step)) {
+			return step.Container
+		}
+	}
+	return ""
 }
 
 func text(v any) string {

@@ -56,7 +56,7 @@ func (p Plan) String() string {
 		parts = append(parts, fmt.Sprintf("of it only %d", len(p.Only)))
 	}
 	if c := p.Crash; c != nil {
-		parts = append(parts, fmt.Sprintf("killed at write %d %s", c.Write, moments[c.When]))
+		parts = append(parts, fmt.Sprintf("killed at write %d %s", c.Write, moment(c.When)))
 	}
 	if s := p.Stale; s != nil {
 		parts = append(parts, fmt.Sprintf("killed after write %d, and then shown %s as of write %d", s.Lost, s.Resource, s.Seen))
@@ -67,8 +67,13 @@ func (p Plan) String() string {
 	return strings.Join(parts, ", ")
 }
 
-var moments = map[apiserver.Moment]string{
-	apiserver.BeforeActing:    "before it is sent",
-	apiserver.BeforeAnswering: "after it is done, with the answer lost",
-	apiserver.AfterAnswering:  "after its answer",
+func moment(m apiserver.Moment) string {
+	switch m {
+	case apiserver.BeforeActing:
+		return "before it is sent"
+	case apiserver.BeforeAnswering:
+		return "after it is done, with the answer lost"
+	default:
+		return "after its answer"
+	}
 }

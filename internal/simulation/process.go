@@ -54,7 +54,7 @@ func (w *World) start(pod string) {
 	p := &process{pod: pod, actor: actor, link: w.connect(actor), door: newDoor(), stop: stop}
 	p.transport = &http.Transport{DialContext: p.link.Dial, DisableCompression: true, MaxIdleConnsPerHost: 25}
 	w.alive[pod] = p
-	w.note("%s starts", actor)
+	w.notef("%s starts", actor)
 	ctx = klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w.log()), textlogger.Verbosity(w.workload.verbosity))))
 	w.processes.Go(func() {
 		err := w.setting.Program(ctx, Machine{
@@ -91,7 +91,7 @@ func (w *World) ended(p *process, err error) {
 	if p.dead {
 		return // nobody hears of it
 	}
-	w.note("%s has ended: %v", p.actor, err)
+	w.notef("%s has ended: %v", p.actor, err)
 	if !p.told.IsZero() {
 		w.mu.Lock()
 		w.facts.Stops = append(w.facts.Stops, Stop{p.actor, time.Since(p.told), err})
@@ -113,7 +113,7 @@ func (w *World) bury(actor string) {
 	for _, p := range w.alive {
 		if p.actor == actor && !p.dead {
 			p.dead = true
-			w.note("%s is dead", actor)
+			w.notef("%s is dead", actor)
 			p.stop() // its goroutines have to go, though they can tell nobody anything
 			w.again(p)
 			if s := w.Plan.Stale; s != nil {
@@ -133,7 +133,7 @@ func (w *World) kill(p *process) {
 func (w *World) tellToStop(actor string) {
 	for _, p := range w.alive {
 		if p.actor == actor && p.told.IsZero() {
-			w.note("%s is told to stop", actor)
+			w.notef("%s is told to stop", actor)
 			p.told = time.Now()
 			p.stop()
 		}
@@ -167,7 +167,7 @@ func (w *World) stopAll() {
 	})
 	<-done
 	w.processes.Wait()
-	time.Sleep(time.Second) // for what they leave on the agenda
+	pass(time.Second) // for what they leave on the agenda
 }
 
 // log is where the programs write to.

@@ -134,15 +134,18 @@ func (w *World) unfold() {
 		w.disrupt(w.workload.Lasts)
 	}
 	w.collectOrphans()
-	time.Sleep(w.workload.Lasts)
+	pass(w.workload.Lasts)
 	w.calm()
-	time.Sleep(healing + w.facts.ownWork())
-	time.Sleep(time.Minute) // for what events and Leases there may still be
+	pass(healing + w.facts.ownWork())
+	pass(time.Minute) // for what events and Leases there may still be
 	w.facts.quietSince(time.Now())
-	time.Sleep(quiet)
+	pass(quiet)
 	w.facts.over(time.Now())
 	w.scrape()
 }
+
+// pass lets time pass.
+func pass(d time.Duration) { <-time.After(d) }
 
 // calm lets nothing go wrong from now on.
 func (w *World) calm() {
@@ -151,7 +154,7 @@ func (w *World) calm() {
 	w.mu.Lock()
 	w.facts.Calm = time.Now()
 	w.mu.Unlock()
-	w.note("nothing goes wrong from now on")
+	w.notef("nothing goes wrong from now on")
 }
 
 // saw is told of each exchange, under the server's lock.
@@ -211,7 +214,7 @@ func (w *World) unknown(path string) {
 	w.violated(Invariant{ID: "the model"})("%s is not modelled: apiserver/resources.go", path)
 }
 
-func (w *World) note(format string, args ...any) {
+func (w *World) notef(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lineLocked(fmt.Sprintf(format, args...))

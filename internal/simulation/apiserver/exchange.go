@@ -83,10 +83,9 @@ func (e Exchange) Committed() bool { return e.Before != e.After }
 func (e Exchange) String() string {
 	var s strings.Builder
 	s.WriteString(e.Request.String())
-	switch {
-	case e.Code == 0:
+	if e.Code == 0 {
 		s.WriteString(" → nothing done")
-	default:
+	} else {
 		fmt.Fprintf(&s, " → %d", e.Code)
 	}
 	if e.Why != "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -73,9 +74,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, a ask) {
 		return
 	}
 	s.note(a, http.StatusOK, "")
-	s.wayBack(w, r, a)
+	s.wayBack(r, a)
 	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(shown.version), Continue: next}
-	contentType, raw := runtime.ContentTypeJSON, []byte(nil)
+	contentType := runtime.ContentTypeJSON
+	var raw []byte
 	if a.binary() {
 		contentType, raw = runtime.ContentTypeProtobuf, protoList(a.resource, meta, shown.objects)
 	} else {
@@ -176,10 +178,7 @@ func (s *Server) asOfLocked(resource string, which selection, version uint64) sn
 
 // rewoundLocked undoes the history, down to a version.
 func (s *Server) rewoundLocked(resource string, version uint64) map[types.NamespacedName]*Object {
-	then := map[types.NamespacedName]*Object{}
-	for key, o := range s.objects[resource] {
-		then[key] = o
-	}
+	then := maps.Clone(s.objects[resource])
 	for i := len(s.history) - 1; i >= 0 && s.history[i].version > version; i-- {
 		c := s.history[i]
 		if c.object().resource.Resource != resource {

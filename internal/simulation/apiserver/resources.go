@@ -75,7 +75,7 @@ func builtIn[T any, P interface {
 		list: func(m metav1.ListMeta, objects []runtime.Object) runtime.Object {
 			items := make([]T, len(objects))
 			for i, o := range objects {
-				items[i] = *o.(P)
+				items[i] = *o.(P) //nolint:forcetypeassert // object made it
 			}
 			return list(m, items)
 		},

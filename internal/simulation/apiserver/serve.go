@@ -25,11 +25,11 @@ type linkKey struct{}
 
 // Run serves until ctx ends, and returns when nothing of it is left.
 func (s *Server) Run(ctx context.Context) error {
-	h := &http.Server{
+	h := &http.Server{ //nolint:gosec // its clients are a simulation's: the slow ones are meant
 		Handler:  s,
 		ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, linkKey{}, c.(*conn).link)
+			return context.WithValue(ctx, linkKey{}, c.(*conn).link) //nolint:forcetypeassert // Accept made it
 		},
 	}
 	defer context.AfterFunc(ctx, func() { _ = h.Close() })()
@@ -60,7 +60,7 @@ type ask struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handlers.Add(1)
 	defer s.handlers.Done()
-	link := r.Context().Value(linkKey{}).(*Link)
+	link := r.Context().Value(linkKey{}).(*Link) //nolint:forcetypeassert // ConnContext put it there
 	if r.URL.Path == "/version" {
 		s.sayVersion(w)
 		return
@@ -84,7 +84,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // passThrough has the request live through its moments.
 func (s *Server) passThrough(w http.ResponseWriter, r *http.Request, a ask, body []byte) {
-	s.at(BeforeActing, w, r, a)
+	s.at(BeforeActing, r, a)
 	if a.verdict.Refuse != nil {
 		s.note(a, int(a.verdict.Refuse.ErrStatus.Code), string(a.verdict.Refuse.ErrStatus.Reason))
 		answer(w, a, nil, a.verdict.Refuse)
@@ -102,11 +102,11 @@ func (s *Server) passThrough(w http.ResponseWriter, r *http.Request, a ask, body
 		s.write(w, r, a, body)
 	}
 	_ = http.NewResponseController(w).Flush()
-	s.at(AfterAnswering, w, r, a)
+	s.at(AfterAnswering, r, a)
 }
 
 // at does what is to happen at that moment, if anything is.
-func (s *Server) at(m Moment, w http.ResponseWriter, r *http.Request, a ask) {
+func (s *Server) at(m Moment, r *http.Request, a ask) {
 	if a.verdict.Kill == m {
 		if m == BeforeActing {
 			s.note(a, 0, "")
@@ -224,15 +224,15 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, a ask, o *Object,
 	} else {
 		s.note(a, http.StatusOK, "")
 	}
-	s.wayBack(w, r, a)
+	s.wayBack(r, a)
 	answer(w, a, o, refused)
 }
 
-func (s *Server) wayBack(w http.ResponseWriter, r *http.Request, a ask) {
+func (s *Server) wayBack(r *http.Request, a ask) {
 	if !sleep(r.Context(), a.verdict.Linger) {
 		panic(http.ErrAbortHandler)
 	}
-	s.at(BeforeAnswering, w, r, a)
+	s.at(BeforeAnswering, r, a)
 }
 
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a ask, body []byte) {
@@ -252,14 +252,14 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a ask, body []byt
 		act.object, err = decode(a.resource, body)
 	}
 	var o *Object
-	refused := (*apierrors.StatusError)(nil)
+	var refused *apierrors.StatusError
 	if err != nil {
 		refused = apierrors.NewBadRequest(err.Error())
 		s.note(a, int(refused.ErrStatus.Code), string(refused.ErrStatus.Reason))
 	} else {
 		o, refused = s.apply(act)
 	}
-	s.wayBack(w, r, a)
+	s.wayBack(r, a)
 	answer(w, a, o, refused)
 }
 
@@ -269,7 +269,8 @@ func answer(w http.ResponseWriter, a ask, o *Object, refused *apierrors.StatusEr
 		refuse(w, a, refused)
 		return
 	}
-	contentType, raw := runtime.ContentTypeJSON, []byte(nil)
+	contentType := runtime.ContentTypeJSON
+	var raw []byte
 	switch {
 	case strings.Contains(a.accept, "as=PartialObjectMetadata"):
 		raw = o.partial()

@@ -219,10 +219,7 @@ func (s *Server) Backup() Backup {
 	defer s.mu.Unlock()
 	b := Backup{s.version, map[string]map[types.NamespacedName]*Object{}}
 	for resource, objects := range s.objects {
-		b.objects[resource] = map[types.NamespacedName]*Object{}
-		for key, o := range objects {
-			b.objects[resource][key] = o
-		}
+		b.objects[resource] = maps.Clone(objects)
 	}
 	return b
 }
@@ -235,9 +232,7 @@ func (s *Server) Restore(b Backup) {
 	s.version = b.version
 	for resource, objects := range b.objects {
 		clear(s.objects[resource])
-		for key, o := range objects {
-			s.objects[resource][key] = o
-		}
+		maps.Copy(s.objects[resource], objects)
 	}
 	s.history = nil
 	s.compacted = s.version

@@ -47,7 +47,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 	}
 	defer f.close()
 	s.note(a, http.StatusOK, "")
-	s.wayBack(w, r, a)
+	s.wayBack(r, a)
 	contentType := runtime.ContentTypeJSON
 	if a.binary() {
 		contentType = runtime.ContentTypeProtobuf + ";stream=watch"

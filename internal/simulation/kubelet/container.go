@@ -18,7 +18,7 @@ type container struct {
 }
 
 func containers(specs []corev1.Container) []*container {
-	var all []*container
+	all := make([]*container, 0, len(specs))
 	for _, spec := range specs {
 		all = append(all, &container{spec: spec, step: parseStep(spec)})
 	}

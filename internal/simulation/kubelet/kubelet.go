@@ -154,14 +154,14 @@ func (k *Kubelet) bind(m *machine) {
 		return
 	}
 	m.started = now()
-	m.set(corev1.PodScheduled, corev1.ConditionTrue, "", "")
+	m.set(corev1.PodScheduled, "", "")
 	pod, ok := k.cfg.Server.Object("pods", m.key)
 	if !ok {
 		return
 	}
 	mishap := k.cfg.Mishap(apiserver.Into[corev1.Pod](pod))
 	if mishap.Kind != "" {
-		k.later(m, mishap.After, mishap.After+time.Millisecond, mishap.Kind, func(m *machine) { mishaps[mishap.Kind](k, m) })
+		k.later(m, mishap.After, mishap.After+time.Millisecond, mishap.Kind, func(m *machine) { mishaps()[mishap.Kind](k, m) })
 	}
 	k.report(m)
 	if d := m.spec.ActiveDeadlineSeconds; d != nil {

@@ -66,9 +66,9 @@ func (m *machine) describe(s *corev1.PodStatus) {
 	}
 }
 
-// set sets a condition of the pod.
-func (m *machine) set(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) {
-	c := corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: now()}
+// set makes a condition of the pod true.
+func (m *machine) set(kind corev1.PodConditionType, reason, message string) {
+	c := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: now()}
 	i := slices.IndexFunc(m.conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {
 		m.conditions = append(m.conditions, c)

@@ -135,12 +135,12 @@ func (k *Kubelet) awaitTurn(m *machine, i int) {
 	if m.over() || c.running == nil || c.turn {
 		return
 	}
-	switch {
-	case before == failed:
+	switch before {
+	case failed:
 		k.later(m, time.Millisecond, 20*time.Millisecond, "skip", func(m *machine) {
 			k.endStep(m, i, 1, "Error", outcome{code: 1, reason: "Skipped"})
 		})
-	case before == nothing:
+	case nothing:
 	default:
 		c.turn, c.began = true, metav1.NewTime(time.Now())
 		k.runProgram(m, i)

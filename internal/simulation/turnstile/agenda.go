@@ -72,7 +72,7 @@ func (a *Agenda) next() (do func(), wait time.Duration) {
 	if wait := time.Until(a.items[0].at); wait > 0 {
 		return nil, wait
 	}
-	return heap.Pop(&a.items).(item).do, 0
+	return heap.Pop(&a.items).(item).do, 0 //nolint:forcetypeassert // a heap of items
 }
 
 // items is a heap by time.
@@ -86,7 +86,7 @@ func (h items) Less(i, j int) bool {
 	return h[i].given < h[j].given
 }
 func (h items) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *items) Push(x any)   { *h = append(*h, x.(item)) }
+func (h *items) Push(x any)   { *h = append(*h, x.(item)) } //nolint:forcetypeassert // a heap of items
 func (h *items) Pop() any {
 	old := *h
 	last := old[len(old)-1]
