@@ -557,7 +557,7 @@ var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 
 
 // Claims 1 to 12, 15 and 16, for any order of calls.
 func TestQueueAgreesWithTheModel(t *testing.T) {
-	const runs, steps = 250, 300
+	const runs, steps = 150, 300
 	for seed := range uint64(runs) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
