@@ -48,7 +48,8 @@
 //  8. No reconcile begins before the caches have what the key's last reconcile
 //     wrote. If that takes longer than GateTimeout the worker goes on to other
 //     keys; after the third time in a row the key is InDoubt, and runs. It is so
-//     at once if a cache says that it cannot come there.
+//     at once if the server has gone back since that write (it was restored), or
+//     if a cache says that it will never know.
 //  9. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
 //     on for DrainTimeout, then their ctx ends; Run returns when the last has
 //     returned. Keys that were ready are left: the next process lists everything.
