@@ -26,7 +26,7 @@ type Sidecar struct {
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 	// Block devices that the sidecar sees.
 	VolumeDevices []corev1.VolumeDevice `json:"volumeDevices,omitempty"`
-	// How to tell that the sidecar is alive; it is restarted when not, if its restartPolicy allows.
+	// How to tell that the sidecar is alive; it is restarted when not.
 	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
 	// How to tell that the sidecar is ready; the first step waits for it.
 	ReadinessProbe *corev1.Probe `json:"readinessProbe,omitempty"`
@@ -53,7 +53,7 @@ type Sidecar struct {
 	Script string `json:"script,omitempty"`
 	// Workspaces that only the steps and sidecars that name them can see.
 	Workspaces []WorkspaceUsage `json:"workspaces,omitempty"`
-	// Always makes it a sidecar of Kubernetes' own kind: started before the
-	// steps, restarted when it ends, stopped by the kubelet.
+	// Always, which holds for every sidecar: it is started before the steps,
+	// restarted when it ends, and stopped by the kubelet after them.
 	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy,omitempty"`
 }

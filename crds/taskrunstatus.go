@@ -29,7 +29,8 @@ type TaskRunStatus struct {
 	Results []TaskRunResult `json:"results,omitempty"`
 	// What the task took and made, as its steps told.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
-	// The whole status of each attempt that failed and was tried again, oldest first.
+	// The status of each attempt that failed and was tried again, oldest first;
+	// without the task, which is the same in all of them.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=array
 	RetriesStatus []TaskRunStatus `json:"retriesStatus,omitempty"`

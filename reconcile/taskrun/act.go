@@ -37,7 +37,21 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 	if p.ReadLog {
 		return true, result, r.readLog(ctx, o)
 	}
+	if p.Inquire {
+		return true, result, r.inquire(ctx, o)
+	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
+}
+
+// inquire asks the events what is the matter with the pod. That they cannot be read
+// is no reason not to go on: then nobody is told more than the pod says itself.
+func (r *Reconciler) inquire(ctx context.Context, o *observation) error {
+	trouble, err := r.parts.Client.Warning(ctx, o.Pod.Namespace, o.Pod.UID)
+	if err != nil && !isAnswer(err) {
+		return fmt.Errorf("read the events of the pod: %w", err)
+	}
+	o.Trouble = &trouble
+	return nil
 }
 
 // readLog reads what the collector has printed. Where the server has no such log,

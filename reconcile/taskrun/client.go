@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +30,9 @@ type Client interface {
 	GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
 	// ReadLog reads the log of a container, so many bytes of it at most.
 	ReadLog(ctx context.Context, pod types.NamespacedName, container string, limit int64) ([]byte, error)
+	// Warning is the last warning that events give about the object of that UID; empty
+	// if there is none.
+	Warning(ctx context.Context, namespace string, uid types.UID) (string, error)
 	// PatchTaskRun and PatchTaskRunStatus apply a JSON merge patch, and return the
 	// resource version that came of it.
 	PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
@@ -152,6 +157,30 @@ func (c *APIClient) GetSecret(ctx context.Context, key types.NamespacedName) (*c
 func (c *APIClient) ReadLog(ctx context.Context, pod types.NamespacedName, container string, limit int64) ([]byte, error) {
 	return body(c.pod(c.core.Get(), pod).SubResource("log").Param("container", container).
 		Param("limitBytes", strconv.FormatInt(limit, 10)).Do(ctx))
+}
+
+// Warning lists the events about an object.
+func (c *APIClient) Warning(ctx context.Context, namespace string, uid types.UID) (string, error) {
+	events := &corev1.EventList{}
+	err := c.core.Get().MaxRetries(0).Namespace(namespace).Resource("events").
+		Param("fieldSelector", "involvedObject.uid="+string(uid)+",type="+corev1.EventTypeWarning).Do(ctx).Into(events)
+	if err != nil || len(events.Items) == 0 {
+		return "", err
+	}
+	last := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return eventTime(a).Compare(eventTime(b)) })
+	return last.Reason + ": " + last.Message, nil
+}
+
+// eventTime is when an event was last seen, in the old form and in the new one.
+func eventTime(e corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	default:
+		return e.EventTime.Time
+	}
 }
 
 // CreatePod creates a pod.

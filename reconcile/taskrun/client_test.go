@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -155,5 +156,22 @@ func TestDoubt(t *testing.T) {
 		if inDoubt(c.err) != c.doubted || isAnswer(c.err) != c.answer {
 			t.Errorf("%s: doubt %v, answer %v", name, inDoubt(c.err), isAnswer(c.err))
 		}
+	}
+}
+
+// Of all warnings the last one counts, whichever form of event it comes in.
+func TestWarningIsTheLastOne(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+	w := &endpoint{status: 200, answer: corev1.EventList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "EventList"}, Items: []corev1.Event{
+		{Reason: "FailedScheduling", Message: "none", LastTimestamp: at(1)},
+		{Reason: "FailedMount", Message: "no volume", EventTime: metav1.NewMicroTime(at(2).Time), Series: &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(at(9).Time)}},
+		{Reason: "FailedCreatePodSandBox", Message: "no network", EventTime: metav1.NewMicroTime(at(5).Time)},
+	}}}
+	warning, err := w.client(t).Warning(context.Background(), "ns", "uid-1")
+	if warning != "FailedMount: no volume" || err != nil {
+		t.Errorf("%q %v", warning, err)
+	}
+	if want := "GET /api/v1/namespaces/ns/events?fieldSelector=involvedObject.uid%3Duid-1%2Ctype%3DWarning"; w.seen[0] != want {
+		t.Errorf("asked %s, want %s", w.seen[0], want)
 	}
 }

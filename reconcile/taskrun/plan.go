@@ -51,6 +51,9 @@ type observation struct {
 	Unstorable error
 	// ResultsLog is the log of the pod's collector, once a plan has asked for it.
 	ResultsLog []byte
+	// Trouble is the last warning that an event gives about the pod, or empty, once a
+	// plan has asked for it.
+	Trouble *string
 	// Mode is how the entrypoint gets into a new pod, never ModeAuto.
 	Mode Mode
 	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
@@ -64,6 +67,7 @@ type Plan struct {
 	Actions []Action      // each is safe to repeat
 	Lookups []string      // images whose entrypoint must be known to go on
 	ReadLog bool          // the log of the collector must be known to go on
+	Inquire bool          // what events tell of the pod must be known to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
@@ -143,6 +147,9 @@ func (p Plan) String() string {
 	}
 	if p.ReadLog {
 		out.WriteString("\n  read the log of the results")
+	}
+	if p.Inquire {
+		out.WriteString("\n  read the events of the pod")
 	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())
@@ -650,8 +657,18 @@ func (d decision) await(status crds.TaskRunStatus, until time.Time) Plan {
 		}
 		condition = ongoing(crds.TaskRunReasonPending, "Pending")
 	}
+	quiet := !sure && !d.now.Before(explain) && silent(d.Pod)
+	switch {
+	case quiet && d.Trouble == nil:
+		return Plan{Why: "the pod does not say why it has not started", Inquire: true}
+	case quiet && *d.Trouble != "":
+		condition = ongoing(crds.TaskRunReasonPending, fmt.Sprintf("pod %q has not started: %s", d.Pod.Name, *d.Trouble))
+	}
 	p := d.write("the pod has not started", d.set(status, condition))
 	p.Requeue = d.untilTimeout(status)
+	if quiet { // no change of the pod will tell of another trouble
+		p.Requeue = soonest(p.Requeue, inquireEvery)
+	}
 	if !until.IsZero() {
 		p.Requeue = soonest(p.Requeue, until.Sub(d.now))
 	}

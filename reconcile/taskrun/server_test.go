@@ -38,6 +38,7 @@ type server struct {
 	secrets  map[string]*corev1.Secret
 	ranges   []corev1.LimitRange
 	log      string // of the collector
+	warning  string // that events give about the pod
 	pods     map[string]*corev1.Pod
 
 	frozen *server // what the caches show instead, if set
@@ -185,6 +186,13 @@ func (s *server) ReadLog(_ context.Context, pod types.NamespacedName, container 
 		return nil, notFound("pods", pod.Name)
 	}
 	return []byte(s.log), nil
+}
+
+func (s *server) Warning(context.Context, string, types.UID) (string, error) {
+	if done, err := s.enter("list events", nil); !done || err != nil {
+		return "", err
+	}
+	return s.warning, nil
 }
 
 func (s *server) GetPod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {

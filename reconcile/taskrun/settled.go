@@ -38,7 +38,7 @@ func (s *settled) add(key types.NamespacedName, resourceVersion string) {
 
 // settles tells whether a plan is the last one for its run.
 func (o *observation) settles(p Plan) bool {
-	if !o.Run.IsDone() || len(p.Actions) > 0 || len(p.Lookups) > 0 || p.ReadLog || p.Requeue > 0 || o.PodUncached {
+	if !o.Run.IsDone() || len(p.Actions) > 0 || len(p.Lookups) > 0 || p.ReadLog || p.Inquire || p.Requeue > 0 || o.PodUncached {
 		return false
 	}
 	return whose(o.Pod, o.Run) != ours || o.Pod.Status.Phase == corev1.PodSucceeded || o.Pod.Status.Phase == corev1.PodFailed

@@ -110,6 +110,8 @@ func checkSidecars(spec *crds.TaskSpec) *refusal {
 			return invalid("sidecar %q: there is more than one sidecar of that name", shown)
 		case sidecar.Image == "":
 			return invalid("sidecar %q has no image", shown)
+		case sidecar.RestartPolicy != nil && *sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways:
+			return invalid("sidecar %q: restartPolicy is %q, and can be %q", shown, *sidecar.RestartPolicy, corev1.ContainerRestartPolicyAlways)
 		case sidecar.Script != "" && len(sidecar.Command) > 0:
 			return invalid("sidecar %q has both a script and a command, and can have one of them", shown)
 		}

@@ -75,6 +75,7 @@ type moment struct {
 	Deleting  *int64            `json:"deleting,omitempty"`  // somebody deletes the pod, with that grace in seconds
 	Gone      bool              `json:"gone,omitempty"`      // the pod is gone
 	Log       string            `json:"log,omitempty"`       // what the collector of results has printed
+	Warning   string            `json:"warning,omitempty"`   // what events tell of the pod
 	Unlabeled bool              `json:"unlabeled,omitempty"` // somebody takes the pod's labels away
 	Foreign   string            `json:"foreign,omitempty"`   // a pod of that owner UID has the pod's name
 	TaskGone  bool              `json:"taskGone,omitempty"`
@@ -253,6 +254,10 @@ func (w *world) happen(m moment) {
 		clear(w.server.steps)
 	case m.Restart:
 		w.restart()
+	}
+	if m.Warning != "" {
+		w.server.warning = m.Warning
+		pod.Spec.NodeName = "node"
 	}
 	if m.Log != "" {
 		w.server.log = m.Log

@@ -255,7 +255,7 @@ func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan)
 	if r.parts.Trace.Planned != nil {
 		r.parts.Trace.Planned(key, p)
 	}
-	if len(p.Actions) == 0 && len(p.Lookups) == 0 && !p.ReadLog && r.parts.Trace.Noop != nil {
+	if len(p.Actions) == 0 && len(p.Lookups) == 0 && !p.ReadLog && !p.Inquire && r.parts.Trace.Noop != nil {
 		r.parts.Trace.Noop(key)
 	}
 }

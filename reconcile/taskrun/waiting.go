@@ -180,6 +180,23 @@ func (h hold) container() string {
 	}
 }
 
+// inquireEvery is how often the events of a pod are read that says nothing itself.
+const inquireEvery = 15 * time.Second
+
+// silent tells a pod that is on a node, has not started, and does not say why: what
+// is wrong with its volumes, or its network, the kubelet tells in events alone.
+func silent(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" {
+		return false
+	}
+	for _, h := range holds(pod) {
+		if h.message != "" {
+			return false
+		}
+	}
+	return true
+}
+
 // explainAt is when a run begins to say what it waits for: earlier, every pod
 // would cost a write or two for words that nobody has time to read.
 func explainAt(pod *corev1.Pod, c Config) time.Time {
