@@ -53,8 +53,8 @@ func requestFaults() []requestFault {
 
 		{"connection breaks before the server acts", 0.006, all, just(apiserver.Verdict{Lose: apiserver.BeforeActing})},
 		{"connection breaks after the server acted", 0.01, all, just(apiserver.Verdict{Lose: apiserver.BeforeAnswering})},
-		{"no answer, and nothing done", 0.001, work, just(apiserver.Verdict{Lose: apiserver.BeforeActing, Hang: true})},
-		{"no answer, though all was done", 0.0015, work, just(apiserver.Verdict{Lose: apiserver.BeforeAnswering, Hang: true})},
+		{"no answer, and nothing done", 0.006, work, just(apiserver.Verdict{Lose: apiserver.BeforeActing, Hang: true})},
+		{"no answer, though all was done", 0.006, work, just(apiserver.Verdict{Lose: apiserver.BeforeAnswering, Hang: true})},
 		{"latency of 30 s", 0.003, all, func(s turnstile.Seed, r apiserver.Request) apiserver.Verdict {
 			return apiserver.Verdict{Wait: s.Between(20*time.Second, 30*time.Second, "latency", r.String())}
 		}},

@@ -37,6 +37,7 @@ func newInterference(p Plan, l *ledger) *interference {
 // Request is the way of one request.
 func (i *interference) Request(r apiserver.Request) apiserver.Verdict {
 	v := i.befall(r)
+	v.Slow = i.ledger.raging
 	name := r.String()
 	v.Wait += i.plan.Seed.Between(300*time.Microsecond, 12*time.Millisecond, "there", name)
 	v.Linger += i.plan.Seed.Between(100*time.Microsecond, 4*time.Millisecond, "back", name)

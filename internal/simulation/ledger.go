@@ -42,6 +42,13 @@ func (l *ledger) allowed(kind, name string) bool {
 	return true
 }
 
+// raging tells whether things still go wrong.
+func (l *ledger) raging() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.calm
+}
+
 // settle lets nothing go wrong any more.
 func (l *ledger) settle() {
 	l.mu.Lock()

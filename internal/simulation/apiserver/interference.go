@@ -41,8 +41,10 @@ type Verdict struct {
 	// Kill is when the process that asked dies: it is told nothing any more, and
 	// nothing that it sends arrives.
 	Kill Moment
-	// BytesPerSecond is how fast the answer is; 0 for at once.
+	// BytesPerSecond is how fast the answer is, as long as Slow returns true; 0 for
+	// at once.
 	BytesPerSecond int
+	Slow           func() bool
 	// Lag shows a list that need not be of now as of that many versions ago.
 	Lag int
 	// AsOf shows any list as of that version, whatever it asked for: a server that

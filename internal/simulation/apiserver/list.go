@@ -84,12 +84,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, a ask) {
 		raw = jsonList(a.resource, meta, shown.objects)
 	}
 	w.Header().Set("Content-Type", contentType)
-	dribble(w, r, raw, a.verdict.BytesPerSecond)
+	dribble(w, r, raw, a.verdict)
 }
 
 // dribble sends as slowly as it is told to.
-func dribble(w http.ResponseWriter, r *http.Request, raw []byte, bytesPerSecond int) {
-	for bytesPerSecond > 0 && len(raw) > bytesPerSecond {
+func dribble(w http.ResponseWriter, r *http.Request, raw []byte, v Verdict) {
+	bytesPerSecond := v.BytesPerSecond
+	for bytesPerSecond > 0 && len(raw) > bytesPerSecond && v.Slow() {
 		_, _ = w.Write(raw[:bytesPerSecond])
 		_ = http.NewResponseController(w).Flush()
 		raw = raw[bytesPerSecond:]

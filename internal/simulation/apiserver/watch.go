@@ -300,7 +300,7 @@ func (f *follower) framed(kind string, object []byte) []byte {
 }
 
 func (f *follower) send(frame []byte) {
-	dribble(f.w, f.r, frame, f.verdict.BytesPerSecond)
+	dribble(f.w, f.r, frame, f.verdict)
 	f.flush()
 }
 
