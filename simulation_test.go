@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -61,13 +62,26 @@ func simulated(ctx context.Context, on simulation.Machine) error {
 // play plays a plan in a bubble of its own.
 func play(t *testing.T, p simulation.Plan) (r *simulation.Result) {
 	t.Helper()
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	hush(t)
 	rand.Seed(int64(p.Seed)) //nolint:staticcheck // client-go draws its jitter there
 	synctest.Test(t, func(*testing.T) {
 		r = simulation.Play(p, simulation.Setting{Program: simulated, RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second})
 	})
 	return r
+}
+
+// hush keeps client-go's own log, which goes on about the troubles that it is
+// given, out of the tests' output. The program's is kept by the simulation.
+func hush(t *testing.T) {
+	t.Helper()
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
+		if err := flags.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	klog.SetOutput(io.Discard)
 }
 
 func stormOf(seed int) simulation.Plan {

@@ -115,7 +115,7 @@ func sameEnds(f *Facts, report report) Check {
 			if c.Reason != run.Expect.Reason {
 				report("%s ended with %s (%s), and ends with %s without faults", run.Key, c.Reason, c.Message, run.Expect.Reason)
 			}
-			var results []string
+			results := make([]string, 0, len(status.Results))
 			for _, r := range status.Results {
 				results = append(results, r.Name+"="+r.Value.StringVal)
 			}

@@ -21,6 +21,8 @@ func Mishaps() []string { return slices.Sorted(maps.Keys(mishaps())) }
 const admissionReason = "UnexpectedAdmissionError"
 
 // mishaps do it. They are only called by the agenda, with a machine that is there.
+//
+//nolint:gocognit // a table of small functions
 func mishaps() map[string]func(*Kubelet, *machine) {
 	return map[string]func(*Kubelet, *machine){
 		"evicted": func(k *Kubelet, m *machine) {
