@@ -39,7 +39,7 @@ func follow(ctx context.Context, who side, s *server.Server) (time.Duration, err
 	}
 	tidy()
 	from := cpu()
-	if err := s.Begin(); err != nil {
+	if err := s.Begin(ctx); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -63,11 +63,14 @@ func getter(ctx context.Context, who side, s *server.Server) (get func(types.Nam
 	if who == them {
 		return peer.Getter(ctx, s.URL)
 	}
-	c, err := us.synced(ctx, s)
+	c, err := ours.Start(ctx, s.URL, s.Resource)
 	if err != nil {
 		return nil, nil, err
 	}
-	pods := indexer.Read[corev1.Pod](c.(*ours.Chain).Objects)
+	if err := c.Synced(ctx); err != nil {
+		return nil, nil, err
+	}
+	pods := indexer.Read[corev1.Pod](c.Objects)
 	get = func(key types.NamespacedName) error {
 		pod, there, err := pods.Get(key)
 		if err != nil || !there || pod.Name != key.Name {

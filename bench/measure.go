@@ -34,14 +34,14 @@ type row struct {
 func (m measuring) all(ctx context.Context, experiments []experiment) ([]row, error) {
 	var rows []row
 	for i, e := range experiments {
-		m.say("%d of %d: %s", i+1, len(experiments), e.name)
+		m.sayf("%d of %d: %s", i+1, len(experiments), e.name)
 		more, err := m.one(ctx, e)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, more...)
 	}
-	m.say("done")
+	m.sayf("done")
 	for i, r := range rows {
 		for _, other := range rows {
 			if r.peerOf == other.id && r.peerOf != "" {
@@ -52,9 +52,9 @@ func (m measuring) all(ctx context.Context, experiments []experiment) ([]row, er
 	return rows, nil
 }
 
-func (m measuring) say(format string, args ...any) {
+func (m measuring) sayf(format string, args ...any) {
 	d := time.Since(m.began).Round(time.Second)
-	fmt.Fprintf(m.progress, "%2d:%02d  %s\n", d/time.Minute, d%time.Minute/time.Second, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(m.progress, "%2d:%02d  %s\n", d/time.Minute, d%time.Minute/time.Second, fmt.Sprintf(format, args...))
 }
 
 // one measures the sides of an experiment in turn: first one of them begins,
@@ -81,7 +81,7 @@ func (m measuring) one(ctx context.Context, e experiment) ([]row, error) {
 				return nil, err
 			}
 			numbers[s] = append(numbers[s], n)
-			m.say("        %s: %s", s, e.text(n))
+			m.sayf("        %s: %s", s, e.text(n))
 		}
 	}
 	return e.rows(numbers), nil
@@ -89,9 +89,9 @@ func (m measuring) one(ctx context.Context, e experiment) ([]row, error) {
 
 // text is what a round has measured, in a line.
 func (e experiment) text(numbers []float64) string {
-	var parts []string
+	parts := make([]string, len(e.metrics))
 	for i, m := range e.metrics {
-		parts = append(parts, fmt.Sprintf("%s %s", number(numbers[i]), m.unit))
+		parts[i] = number(numbers[i]) + " " + m.unit
 	}
 	return strings.Join(parts, ", ")
 }
@@ -113,20 +113,20 @@ func (m measuring) round(ctx context.Context, e experiment, b *bench, s side, i 
 
 // rows makes one number of those of all rounds.
 func (e experiment) rows(numbers map[side][][]float64) []row {
-	var rows []row
+	rows := make([]row, len(e.metrics))
 	for i, m := range e.metrics {
-		r := row{metric: m}
+		r := &rows[i]
+		r.metric = m
 		r.ours, r.oursSpread = m.taken(column(numbers[us], i))
 		r.peer, r.peerSpread = m.taken(column(numbers[them], i))
-		rows = append(rows, r)
 	}
 	return rows
 }
 
 func column(rounds [][]float64, i int) []float64 {
-	var c []float64
-	for _, r := range rounds {
-		c = append(c, r[i])
+	c := make([]float64, len(rounds))
+	for j, r := range rounds {
+		c[j] = r[i]
 	}
 	return c
 }

@@ -66,20 +66,20 @@ func syncAndRelist(ctx context.Context, who side, s *server.Server) ([]float64, 
 // relist makes the server forget, and waits until the chain is back in step,
 // which the one event after the list tells.
 func relist(ctx context.Context, c chain, s *server.Server) (peak, calls int64, err error) {
-	before, err := s.Count()
+	before, err := s.Count(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
 	calls = c.Calls()
 	heap := watchHeap()
 	defer func() { peak = heap.end() }()
-	if err := s.Expire(); err != nil {
+	if err := s.Expire(ctx); err != nil {
 		return 0, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		now, err := s.Count()
+		now, err := s.Count(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -91,7 +91,7 @@ func relist(ctx context.Context, c chain, s *server.Server) (peak, calls int64, 
 		}
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // The server is asked whether it was asked.
 	}
-	if err := s.Begin(); err != nil {
+	if err := s.Begin(ctx); err != nil {
 		return 0, 0, err
 	}
 	if err := c.Reached(ctx, s.Last()); err != nil {

@@ -63,9 +63,10 @@ func spread(part float64) string {
 
 // table prints rows aligned, with colours if they are to be looked at.
 func table(w io.Writer, rows []row, colours bool) {
-	lines := [][]string{header()}
-	for _, r := range rows {
-		lines = append(lines, r.cells())
+	lines := make([][]string, 1+len(rows))
+	lines[0] = header()
+	for i, r := range rows {
+		lines[1+i] = r.cells()
 	}
 	widths := make([]int, len(header()))
 	for _, line := range lines {
@@ -113,9 +114,9 @@ type result struct {
 }
 
 func writeResults(path string, rows []row) error {
-	var list []result
-	for _, r := range rows {
-		list = append(list, result{r.id, r.ours, known(r.peer), known(r.ratio()), r.unit, r.targetText()})
+	list := make([]result, len(rows))
+	for i, r := range rows {
+		list[i] = result{r.id, r.ours, known(r.peer), known(r.ratio()), r.unit, r.targetText()}
 	}
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {

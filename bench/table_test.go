@@ -29,7 +29,8 @@ func TestTableIsAligned(t *testing.T) {
 				at = len([]rune(line[:i]))
 			}
 		}
-		if first := len([]rune(lines[0][:strings.Index(lines[0], "  unit")])); at != first {
+		head, _, _ := strings.Cut(lines[0], "  unit")
+		if first := len([]rune(head)); at != first {
 			t.Errorf("%q stands at %d, not below the others at %d:\n%s", word, at, first, &b)
 		}
 	}

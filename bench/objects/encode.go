@@ -13,29 +13,23 @@ import (
 const magic = "k8s\x00"
 
 // encodeJSON is how the API server writes JSON.
-func encodeJSON(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return raw, nil
-}
+func encodeJSON(v any) []byte { return must(json.Marshal(v)) }
 
 // encodeProtobuf is how the API server writes protobuf.
-func encodeProtobuf(pod *corev1.Pod) ([]byte, error) {
+func encodeProtobuf(pod *corev1.Pod) []byte {
 	bare := *pod
 	kind := bare.TypeMeta
 	bare.TypeMeta.Reset()
-	raw, err := bare.Marshal()
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: kind.APIVersion, Kind: kind.Kind}, Raw: must(bare.Marshal())}
+	return append([]byte(magic), must(unknown.Marshal())...)
+}
+
+// must takes the encoding of what has been decoded, which cannot fail.
+func must(raw []byte, err error) []byte {
 	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
+		panic(err)
 	}
-	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: kind.APIVersion, Kind: kind.Kind}, Raw: raw}
-	body, err := unknown.Marshal()
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return append([]byte(magic), body...), nil
+	return raw
 }
 
 func decodeProtobuf(raw []byte, pod *corev1.Pod) error {

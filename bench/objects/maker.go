@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"millrace/wire"
@@ -20,7 +21,11 @@ type Maker struct {
 // shape is one recorded run, or a variation of one, with all of its states
 // encoded.
 type shape struct {
-	file   int // of what was recorded
+	recorded  *recorded
+	variation int
+
+	// once makes the rest, when it is asked for: a test needs few of them.
+	once   sync.Once
 	values []value
 	name   int // which value is the run's name
 	runs   []template
@@ -31,38 +36,26 @@ type shape struct {
 func New(seed uint64, halves ...Half) (*Maker, error) {
 	m := &Maker{seed: seed}
 	for _, half := range halves {
-		if err := m.add(half); err != nil {
+		all, err := record(half)
+		if err != nil {
 			return nil, err
 		}
-	}
-	return m, nil
-}
-
-func (m *Maker) add(half Half) error {
-	recorded, err := record(half)
-	if err != nil {
-		return err
-	}
-	for _, each := range recorded {
-		for n := range variations {
-			s, err := newShape(vary(each, n))
-			if err != nil {
-				return err
-			}
-			m.shapes = append(m.shapes, s)
-			if len(each.pods) > 0 {
-				m.podded = append(m.podded, s)
+		for _, each := range all {
+			for n := range variations {
+				m.shapes = append(m.shapes, &shape{recorded: each, variation: n})
 			}
 		}
 	}
-	return nil
+	m.podded = slices.DeleteFunc(slices.Clone(m.shapes), func(s *shape) bool { return len(s.recorded.pods) == 0 })
+	return m, nil
 }
 
 // Between is a Maker of the shapes whose last state as a TaskRun has so many
 // bytes of JSON.
 func (m *Maker) Between(least, most int) *Maker {
 	return m.only(func(s *shape) bool {
-		n := len(s.runs[len(s.runs)-1].raw)
+		r := vary(s.recorded, s.variation)
+		n := len(encodeJSON(r.runs[len(r.runs)-1].Object))
 		return n >= least && n <= most
 	})
 }
@@ -70,7 +63,7 @@ func (m *Maker) Between(least, most int) *Maker {
 // EveryOther is a Maker of every other file's shapes: the even ones' or the odd
 // ones'.
 func (m *Maker) EveryOther(odd bool) *Maker {
-	return m.only(func(s *shape) bool { return (s.file%2 == 1) == odd })
+	return m.only(func(s *shape) bool { return (s.recorded.file%2 == 1) == odd })
 }
 
 func (m *Maker) only(in func(*shape) bool) *Maker {
@@ -82,42 +75,23 @@ func (m *Maker) only(in func(*shape) bool) *Maker {
 	}
 }
 
-func newShape(r *recorded) (*shape, error) {
-	var runs, podsJSON, podsProtobuf [][]byte
-	for _, run := range r.runs {
-		run["metadata"].(map[string]any)["resourceVersion"] = placeholder
-		raw, err := encodeJSON(run)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, raw)
+// fill encodes all states, and finds what varies in them.
+func (s *shape) fill() {
+	r := vary(s.recorded, s.variation)
+	runs := make([][]byte, len(r.runs))
+	for i, run := range r.runs {
+		run.SetResourceVersion(placeholder)
+		runs[i] = encodeJSON(run.Object)
 	}
-	for _, pod := range r.pods {
+	podsJSON, podsProtobuf := make([][]byte, len(r.pods)), make([][]byte, len(r.pods))
+	for i, pod := range r.pods {
 		pod.ResourceVersion = placeholder
-		raw, err := encodeJSON(pod)
-		if err != nil {
-			return nil, err
-		}
-		podsJSON = append(podsJSON, raw)
-		if raw, err = encodeProtobuf(pod); err != nil {
-			return nil, err
-		}
-		podsProtobuf = append(podsProtobuf, raw)
+		podsJSON[i], podsProtobuf[i] = encodeJSON(pod), encodeProtobuf(pod)
 	}
-	s := &shape{file: r.file, values: values(r, append(runs[:len(runs):len(runs)], podsJSON...)), pods: map[wire.Format][]template{}}
-	for i, v := range s.values {
-		if v.kind == name {
-			s.name = i
-		}
-	}
-	for _, raw := range runs {
-		s.runs = append(s.runs, newTemplate(raw, s.values))
-	}
-	for i := range podsJSON {
-		s.pods[wire.JSON] = append(s.pods[wire.JSON], newTemplate(podsJSON[i], s.values))
-		s.pods[wire.Protobuf] = append(s.pods[wire.Protobuf], newTemplate(podsProtobuf[i], s.values))
-	}
-	return s, nil
+	s.values = values(r, slices.Concat(runs, podsJSON))
+	s.name = slices.IndexFunc(s.values, func(v value) bool { return v.kind == name })
+	s.runs = templates(runs, s.values)
+	s.pods = map[wire.Format][]template{wire.JSON: templates(podsJSON, s.values), wire.Protobuf: templates(podsProtobuf, s.values)}
 }
 
 // Run is one TaskRun and its pod, in all their states.
@@ -138,6 +112,7 @@ func (m *Maker) WithPod(i int) Run { return m.make(m.podded, i) }
 func (m *Maker) make(of []*shape, i int) Run {
 	r := chance{Rand: rand.New(rand.NewPCG(m.seed, uint64(i))), run: i}
 	s := of[r.IntN(len(of))]
+	s.once.Do(s.fill)
 	r.name, r.shift = r.Uint64(), time.Duration(r.Int64N(int64(month))).Truncate(time.Second)
 	run := Run{shape: s, texts: make([]string, len(s.values))}
 	for j, v := range s.values {

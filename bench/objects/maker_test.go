@@ -23,7 +23,7 @@ func maker(t *testing.T, half Half) *Maker {
 	t.Helper()
 	if makers[half] == nil {
 		m, err := New(1, half)
-		must(t, err)
+		check(t, err)
 		makers[half] = m
 	}
 	return makers[half]
@@ -32,7 +32,7 @@ func maker(t *testing.T, half Half) *Maker {
 func TestTheSameSeedMakesTheSameObjects(t *testing.T) {
 	a := maker(t, Measured)
 	b, err := New(1, Measured)
-	must(t, err)
+	check(t, err)
 	for i := range 100 {
 		x, y := a.WithPod(i), b.WithPod(i)
 		if !bytes.Equal(x.AppendTaskRun(nil, 0, FirstVersion), y.AppendTaskRun(nil, 0, FirstVersion)) {
@@ -52,7 +52,7 @@ func TestNoTwoAreTheSame(t *testing.T) {
 	for i := range 20 * some {
 		r := m.Run(i)
 		o, err := wire.Scan(wire.JSON, r.AppendTaskRun(nil, r.States()-1, FirstVersion+uint64(i)))
-		must(t, err)
+		check(t, err)
 		keys[o.Key()], uids[o.UID()], versions[o.ResourceVersion()] = true, true, true
 	}
 	if len(keys) != 20*some || len(uids) != 20*some || len(versions) != 20*some {
@@ -66,8 +66,8 @@ func TestWhatIsMadeDecodesToTheSameInBothFormats(t *testing.T) {
 		r := m.WithPod(i)
 		state := i % r.PodStates()
 		var a, b corev1.Pod
-		must(t, json.Unmarshal(r.AppendPod(nil, wire.JSON, state, FirstVersion+7), &a))
-		must(t, decodeProtobuf(r.AppendPod(nil, wire.Protobuf, state, FirstVersion+7), &b))
+		check(t, json.Unmarshal(r.AppendPod(nil, wire.JSON, state, FirstVersion+7), &a))
+		check(t, decodeProtobuf(r.AppendPod(nil, wire.Protobuf, state, FirstVersion+7), &b))
 		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("pod %d differs: %s", i, cmp.Diff(a, b))
 		}
@@ -75,7 +75,7 @@ func TestWhatIsMadeDecodesToTheSameInBothFormats(t *testing.T) {
 			t.Errorf("pod %d is at %s", i, a.ResourceVersion)
 		}
 		var run crds.TaskRun
-		must(t, json.Unmarshal(r.AppendTaskRun(nil, i%r.States(), FirstVersion), &run))
+		check(t, json.Unmarshal(r.AppendTaskRun(nil, i%r.States(), FirstVersion), &run))
 	}
 }
 
@@ -84,9 +84,9 @@ func TestAPodBelongsToItsRun(t *testing.T) {
 	for i := range some {
 		r := m.WithPod(i)
 		var run crds.TaskRun
-		must(t, json.Unmarshal(r.AppendTaskRun(nil, r.States()-1, FirstVersion), &run))
+		check(t, json.Unmarshal(r.AppendTaskRun(nil, r.States()-1, FirstVersion), &run))
 		pod, err := wire.Scan(wire.Protobuf, r.AppendPod(nil, wire.Protobuf, r.PodStates()-1, FirstVersion))
-		must(t, err)
+		check(t, err)
 		owner, _ := pod.Controller()
 		label, _ := pod.Label("tekton.dev/taskRun")
 		if owner.UID != run.UID || owner.Name != run.Name || label != run.Name || pod.Key().Namespace != run.Namespace || r.Name() != run.Name {
@@ -98,12 +98,10 @@ func TestAPodBelongsToItsRun(t *testing.T) {
 func TestSizesAreThoseOfTheRecord(t *testing.T) {
 	for _, half := range []Half{Measured, Dictionary} {
 		recorded, err := record(half)
-		must(t, err)
+		check(t, err)
 		var want, n int
 		for _, each := range recorded {
-			raw, err := encodeJSON(each.runs[len(each.runs)-1])
-			must(t, err)
-			want += len(raw)
+			want += len(encodeJSON(each.runs[len(each.runs)-1].Object))
 			n++
 		}
 		m := maker(t, half)
@@ -120,17 +118,17 @@ func TestSizesAreThoseOfTheRecord(t *testing.T) {
 
 func TestTheHalvesHaveNoRunInCommon(t *testing.T) {
 	a, err := record(Measured)
-	must(t, err)
+	check(t, err)
 	b, err := record(Dictionary)
-	must(t, err)
+	check(t, err)
 	inA := map[types.NamespacedName]bool{}
-	uids := map[any]bool{}
+	uids := map[types.UID]bool{}
 	for _, r := range a {
 		inA[r.key] = true
-		uids[r.runs[0]["metadata"].(map[string]any)["uid"]] = true
+		uids[r.runs[0].GetUID()] = true
 	}
 	for _, r := range b {
-		if inA[r.key] || uids[r.runs[0]["metadata"].(map[string]any)["uid"]] {
+		if inA[r.key] || uids[r.runs[0].GetUID()] {
 			t.Errorf("%s is in both halves", r.key)
 		}
 	}
@@ -144,11 +142,11 @@ func TestEveryOtherFileHasNoFileInCommonWithTheRest(t *testing.T) {
 	even, odd := m.EveryOther(false), m.EveryOther(true)
 	files := map[int]bool{}
 	for _, s := range even.shapes {
-		files[s.file] = true
+		files[s.recorded.file] = true
 	}
 	for _, s := range odd.shapes {
-		if files[s.file] {
-			t.Errorf("file %d is in both", s.file)
+		if files[s.recorded.file] {
+			t.Errorf("file %d is in both", s.recorded.file)
 		}
 	}
 	if len(even.shapes)+len(odd.shapes) != len(m.shapes) || len(even.podded) == 0 || len(odd.podded) == 0 {
@@ -158,9 +156,8 @@ func TestEveryOtherFileHasNoFileInCommonWithTheRest(t *testing.T) {
 
 func TestWhatVariesIsReplaced(t *testing.T) {
 	recorded, err := record(Measured)
-	must(t, err)
-	s, err := newShape(recorded[0])
-	must(t, err)
+	check(t, err)
+	s := &shape{recorded: recorded[0]}
 	m := &Maker{seed: 1, shapes: []*shape{s}}
 	first, second := m.Run(0).AppendTaskRun(nil, 0, FirstVersion), m.Run(1).AppendTaskRun(nil, 0, FirstVersion)
 	if bytes.Equal(first, second) {

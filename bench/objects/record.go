@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -39,7 +40,7 @@ const node = "worker-01"
 type recorded struct {
 	key  types.NamespacedName // of the run
 	file int                  // the number of the file that made it
-	runs []map[string]any
+	runs []*unstructured.Unstructured
 	pods []*corev1.Pod // none if the run never had one
 }
 
@@ -50,12 +51,11 @@ func record(half Half) ([]*recorded, error) {
 		if err != nil {
 			return nil, err
 		}
-		var run map[string]any
-		if err := json.Unmarshal(frame, &run); err != nil {
+		run := &unstructured.Unstructured{}
+		if err := json.Unmarshal(frame, &run.Object); err != nil {
 			return nil, fmt.Errorf("a recorded TaskRun: %w", err)
 		}
-		meta := run["metadata"].(map[string]any)
-		key := types.NamespacedName{Namespace: meta["namespace"].(string), Name: meta["name"].(string)}
+		key := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
 		if byKey[key] == nil {
 			byKey[key] = &recorded{key: key}
 		}
@@ -128,7 +128,9 @@ func jsonFrames(name string) func(yield func([]byte, error) bool) {
 		}
 		d := json.NewDecoder(bytes.NewReader(raw))
 		for {
-			var event struct{ Object json.RawMessage }
+			var event struct {
+				Object json.RawMessage `json:"object"`
+			}
 			if err := d.Decode(&event); errors.Is(err, io.EOF) || !yield(event.Object, err) {
 				return
 			}

@@ -13,33 +13,30 @@ import (
 func TestEncodingIsTheServers(t *testing.T) {
 	n := 0
 	for frame, err := range protobufFrames("pods.pb") {
-		must(t, err)
+		check(t, err)
 		var pod corev1.Pod
-		must(t, decodeProtobuf(frame, &pod))
-		again, err := encodeProtobuf(&pod)
-		must(t, err)
+		check(t, decodeProtobuf(frame, &pod))
+		again := encodeProtobuf(&pod)
 		if !bytes.Equal(frame, again) {
 			t.Fatalf("pod %s is not the same after decoding and encoding it", pod.Name)
 		}
 		n++
 	}
 	for frame, err := range jsonFrames("pods.json") {
-		must(t, err)
+		check(t, err)
 		var pod corev1.Pod
-		must(t, json.Unmarshal(frame, &pod))
-		again, err := encodeJSON(&pod)
-		must(t, err)
+		check(t, json.Unmarshal(frame, &pod))
+		again := encodeJSON(&pod)
 		if !bytes.Equal(frame, again) {
 			t.Fatalf("pod %s is not the same after decoding and encoding it:\n%s\n%s", pod.Name, frame, again)
 		}
 		n++
 	}
 	for frame, err := range jsonFrames("taskruns.json") {
-		must(t, err)
+		check(t, err)
 		var run map[string]any
-		must(t, json.Unmarshal(frame, &run))
-		again, err := encodeJSON(run)
-		must(t, err)
+		check(t, json.Unmarshal(frame, &run))
+		again := encodeJSON(run)
 		if !bytes.Equal(frame, again) {
 			t.Fatalf("a TaskRun is not the same after decoding and encoding it:\n%s\n%s", frame, again)
 		}
@@ -50,7 +47,7 @@ func TestEncodingIsTheServers(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,14 @@ type hole struct {
 
 const secondsLen = 5
 
+func templates(encoded [][]byte, values []value) []template {
+	all := make([]template, len(encoded))
+	for i, raw := range encoded {
+		all[i] = newTemplate(raw, values)
+	}
+	return all
+}
+
 // newTemplate looks for values. Where two overlap, the one that comes first in
 // the list stands.
 func newTemplate(raw []byte, values []value) template {

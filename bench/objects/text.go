@@ -17,6 +17,8 @@ const (
 )
 
 // dictionary is words by their length, to be put in the place of others.
+//
+//nolint:gochecknoglobals // A constant, had Go constants of that type.
 var dictionary = byLength(`
 	access action agency amount animal answer artist aspect author avenue battle beauty belief border bottle branch
 	bridge budget button camera cancer career castle center change charge choice church circle client coffee column
@@ -61,7 +63,7 @@ var dictionary = byLength(`
 
 func byLength(text string) map[int][]string {
 	lengths := map[int][]string{}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		for n := 6; n <= len(word); n++ {
 			lengths[n] = append(lengths[n], word[:n])
 		}

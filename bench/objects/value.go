@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // kind says what a text is, and so what may stand in its place.
@@ -59,9 +61,7 @@ func values(r *recorded, encoded [][]byte) []value {
 		}
 	}
 	add(name, r.key.Name)
-	if prefix, ok := r.runs[0]["metadata"].(map[string]any)["generateName"].(string); ok {
-		add(base, prefix)
-	}
+	add(base, r.runs[0].GetGenerateName())
 	for _, u := range uuids.FindAllString(all, -1) {
 		add(uid, u)
 	}
@@ -90,7 +90,7 @@ func values(r *recorded, encoded [][]byte) []value {
 			}
 		}
 	}
-	var list []value
+	list := make([]value, 0, len(found))
 	for text, k := range found {
 		list = append(list, value{text, k})
 	}
@@ -102,28 +102,36 @@ func values(r *recorded, encoded [][]byte) []value {
 
 // variable is the texts in which runs of one Task differ: params, results,
 // labels and annotations.
-func variable(runs []map[string]any) []string {
+func variable(runs []*unstructured.Unstructured) []string {
 	var texts []string
 	for _, run := range runs {
-		meta, _ := run["metadata"].(map[string]any)
-		spec, _ := run["spec"].(map[string]any)
-		status, _ := run["status"].(map[string]any)
-		walk(meta["annotations"], &texts)
-		labels, _ := meta["labels"].(map[string]any)
-		for key, text := range labels {
+		for _, text := range run.GetAnnotations() {
+			texts = append(texts, text)
+		}
+		for key, text := range run.GetLabels() {
 			if !strings.HasPrefix(key, "app.kubernetes.io/") {
-				walk(text, &texts)
+				texts = append(texts, text)
 			}
 		}
-		for _, list := range []any{spec["params"], status["results"]} {
-			items, _ := list.([]any)
-			for _, item := range items {
-				walk(item.(map[string]any)["value"], &texts)
-			}
-		}
+		params, _, _ := unstructured.NestedFieldNoCopy(run.Object, "spec", "params")
+		results, _, _ := unstructured.NestedFieldNoCopy(run.Object, "status", "results")
+		walk(valuesIn(params), &texts)
+		walk(valuesIn(results), &texts)
 	}
 	slices.Sort(texts)
 	return slices.Compact(texts)
+}
+
+// valuesIn is the values of a list of names and values.
+func valuesIn(list any) []any {
+	items, _ := list.([]any)
+	values := make([]any, 0, len(items))
+	for _, item := range items {
+		if fields, ok := item.(map[string]any); ok {
+			values = append(values, fields["value"])
+		}
+	}
+	return values
 }
 
 // walk collects the strings in a JSON value.

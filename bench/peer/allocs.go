@@ -44,7 +44,8 @@ func Allocations(ctx context.Context, initial, events []byte, mallocs func() uin
 	defer q.ShutDown()
 	handled, key := make(chan struct{}, 1), keyOf(server.Pods)
 	see := func(o any) {
-		q.Add(key(o.(metav1.Object)))
+		pod, _ := o.(*corev1.Pod)
+		q.Add(key(pod))
 		handled <- struct{}{}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }}); err != nil {
@@ -90,11 +91,11 @@ func decode(stream []byte) ([]*corev1.Pod, error) {
 		if err := event.Unmarshal(stream[4:n]); err != nil {
 			return nil, fmt.Errorf("decode an event: %w", err)
 		}
-		o, _, err := decoder.Decode(event.Object.Raw, nil, nil)
-		if err != nil {
+		pod := &corev1.Pod{}
+		if _, _, err := decoder.Decode(event.Object.Raw, nil, pod); err != nil {
 			return nil, fmt.Errorf("decode a pod: %w", err)
 		}
-		if pod := o.(*corev1.Pod); event.Type != string(watch.Bookmark) {
+		if event.Type != string(watch.Bookmark) {
 			pods = append(pods, pod)
 		}
 		stream = stream[n:]

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache" //nolint:depguard // The peer.
 	"sigs.k8s.io/controller-runtime/pkg/log"   //nolint:depguard // The peer.
 )
@@ -36,7 +37,9 @@ func Getter(ctx context.Context, url string) (get func(types.NamespacedName) err
 	go func() { done <- pods.Start(ctx) }()
 	stop = func() {
 		cancel()
-		<-done
+		if err := <-done; err != nil {
+			klog.ErrorS(err, "controller-runtime's cache has failed")
+		}
 	}
 	if _, err := pods.GetInformer(ctx, &corev1.Pod{}); err != nil {
 		stop()

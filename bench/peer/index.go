@@ -27,19 +27,28 @@ func Metadata(all []*wire.Object) []*metav1.PartialObjectMetadata {
 	return metas
 }
 
+func metadata(o any) *metav1.PartialObjectMetadata {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		panic("another object than was stored")
+	}
+	return m
+}
+
 // Index is client-go's store with the same indices as ours.
 func Index(all []*metav1.PartialObjectMetadata, label string) (cache.Indexer, error) {
 	x := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
 		"owner": func(o any) ([]string, error) {
-			var uids []string
-			for _, w := range o.(*metav1.PartialObjectMetadata).OwnerReferences {
-				uids = append(uids, string(w.UID))
+			owners := metadata(o).OwnerReferences
+			uids := make([]string, len(owners))
+			for i, w := range owners {
+				uids[i] = string(w.UID)
 			}
 			return uids, nil
 		},
 		"label": func(o any) ([]string, error) {
-			value, ok := o.(*metav1.PartialObjectMetadata).Labels[label]
+			value, ok := metadata(o).Labels[label]
 			if !ok {
 				return nil, nil
 			}

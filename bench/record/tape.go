@@ -81,20 +81,22 @@ func (t *tape) run() error {
 func (t *tape) close() { _ = t.body.Close() }
 
 func (t *tape) frames() []byte {
-	var all []byte
+	var all [][]byte
 	for _, key := range t.objects {
-		all = append(all, bytes.Join(t.of[key], nil)...)
+		all = append(all, t.of[key]...)
 	}
-	return all
+	return bytes.Join(all, nil)
 }
 
 // values reads JSON frames, each with the line feed that the server ends it with.
 func values(r io.Reader) func() ([]byte, error) {
 	d := json.NewDecoder(r)
 	return func() ([]byte, error) {
-		var frame json.RawMessage
-		err := d.Decode(&frame)
-		return append(frame, '\n'), err
+		frame := make(json.RawMessage, 0, 16<<10)
+		if err := d.Decode(&frame); err != nil {
+			return nil, err
+		}
+		return append(frame, '\n'), nil
 	}
 }
 

@@ -12,7 +12,11 @@ import (
 )
 
 // Count is how often a server was asked for what.
-type Count struct{ Lists, WatchLists, Watches int }
+type Count struct {
+	Lists      int `json:"lists"`
+	WatchLists int `json:"watchLists"`
+	Watches    int `json:"watches"`
+}
 
 // handler answers from what was encoded before.
 type handler struct {
@@ -102,14 +106,24 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/expire":
 		h.signal(&h.expired)
 	case r.URL.Path == "/count":
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(h.count)
+		h.tell(w)
 	case r.URL.Path == h.spec.Resource.Path():
 		h.serve(w, r)
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// tell says how often it was asked for what.
+func (h *handler) tell(w http.ResponseWriter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	raw, err := json.Marshal(h.count)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(raw)
 }
 
 // signal closes a channel for all who wait for it, and puts another in its

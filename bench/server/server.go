@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,7 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func serve(text string) error {
 		_ = s.Close()
 	}()
 	fmt.Println(l.Addr())
-	if err := s.Serve(l); err != http.ErrServerClosed { //nolint:errorlint // It is returned bare.
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -104,28 +105,41 @@ func Start(ctx context.Context, spec Spec) (*Server, error) {
 }
 
 // Begin lets the events happen.
-func (s *Server) Begin() error { return s.tell("/begin") }
+func (s *Server) Begin(ctx context.Context) error {
+	_, err := s.ask(ctx, http.MethodPost, "/begin")
+	return err
+}
 
 // Expire ends every watch as expired.
-func (s *Server) Expire() error { return s.tell("/expire") }
-
-func (s *Server) tell(path string) error {
-	answer, err := s.client.Post(s.URL+path, "", nil)
-	if err != nil {
-		return err
-	}
-	return answer.Body.Close()
+func (s *Server) Expire(ctx context.Context) error {
+	_, err := s.ask(ctx, http.MethodPost, "/expire")
+	return err
 }
 
 // Count is how often it was asked for what.
-func (s *Server) Count() (Count, error) {
+func (s *Server) Count(ctx context.Context) (Count, error) {
 	var c Count
-	answer, err := s.client.Get(s.URL + "/count")
+	raw, err := s.ask(ctx, http.MethodGet, "/count")
 	if err != nil {
 		return c, err
 	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return c, fmt.Errorf("the server's counts: %w", err)
+	}
+	return c, nil
+}
+
+func (s *Server) ask(ctx context.Context, method, path string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
 	defer answer.Body.Close()
-	return c, json.NewDecoder(answer.Body).Decode(&c)
+	return io.ReadAll(answer.Body)
 }
 
 // Close ends the child and waits for it.

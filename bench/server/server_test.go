@@ -116,7 +116,7 @@ func TestEventsComeWhenTheyAreAskedFor(t *testing.T) {
 		body := get(t, s, wire.Protobuf, "watch=true&sendInitialEvents=true")
 		events := scanner.Events(wire.Protobuf, body)
 		watched(t, events, wire.Bookmark)
-		must(t, s.Begin())
+		must(t, s.Begin(t.Context()))
 		n, version := 0, ""
 		for version != s.Last() {
 			event, err := events.Next()
@@ -142,7 +142,7 @@ func TestExpireEndsAWatchAndChangesNothing(t *testing.T) {
 					t.Error("the next list shows other objects")
 				}
 				before = all
-				must(t, s.Expire())
+				must(t, s.Expire(t.Context()))
 				event, err := events.Next()
 				must(t, err)
 				if event.Type != wire.Error || event.Status.Code != http.StatusGone {
@@ -153,7 +153,7 @@ func TestExpireEndsAWatchAndChangesNothing(t *testing.T) {
 				}
 			}
 		}
-		if n, err := s.Count(); err != nil || n.WatchLists != 2*len(spec.Formats) {
+		if n, err := s.Count(t.Context()); err != nil || n.WatchLists != 2*len(spec.Formats) {
 			t.Errorf("counted %+v, %v", n, err)
 		}
 	}

@@ -18,21 +18,22 @@ const (
 
 // Spec says what a server has.
 type Spec struct {
-	Resource Resource
+	Resource Resource `json:"resource"`
 	// Formats that it is asked for.
-	Formats []wire.Format
+	Formats []wire.Format `json:"formats"`
 	// Objects is how many there are from the beginning, in their last states.
-	Objects int
+	Objects int `json:"objects"`
 	// Events is how many changes happen after Begin: each gives the next of the
 	// objects, in turn, the next of its recorded states.
-	Events int
+	Events int `json:"events"`
 	// Least and Most narrow to the shapes whose TaskRun has so many bytes of
 	// JSON in its last state; both zero: all shapes. Where they are given, no
 	// event has less than Least bytes, and objects may come from both halves of
 	// the record.
-	Least, Most int
+	Least int `json:"least"`
+	Most  int `json:"most"`
 	// Seed of the generator.
-	Seed uint64
+	Seed uint64 `json:"seed"`
 }
 
 // Path is where the resource is served.
