@@ -201,6 +201,22 @@ func TestWhoseFacetsAreNotKnownIsTold(t *testing.T) {
 	}
 }
 
+// The border is the same whatever comes last: a list that is not there, one
+// without items, a text.
+func TestNoMoreThanAKibibyteOfFacetsIsKnown(t *testing.T) {
+	a := wire.NewFacet(`a`)
+	for size := range 20 {
+		size += 1010
+		fits := 3+size+3 <= 1<<10 // how many, how long, the text; how many, how long, 0
+		for _, last := range []struct{ path, member string }{{`b[#]`, ``}, {`b[#]`, `,"b":[]`}, {`b`, `,"b":"0"`}} {
+			raw := fmt.Sprintf(`{"a":%q%s}`, strings.Repeat("x", size), last.member)
+			if _, known := facetsOf(t, raw, a, wire.NewFacet(last.path)).Facet(a); known != fits {
+				t.Errorf("a text of %d bytes and %s: known %t", size, last.path, known)
+			}
+		}
+	}
+}
+
 func TestAPathThatCannotBeReadIsNamed(t *testing.T) {
 	for _, path := range []string{``, `.`, `a.`, `.a`, `a..b`, `[]`, `[#]`, `[a=b].c`, `a[`, `a[]b`, `a[x]`, `a[=b].c`, `a["b`, `a[""]`,
 		`a[#].b`, `a[#][#]`, `a[].b[]`, `a[].b[#]`, `a[b=c]`, `a[b=c]d`} {

@@ -139,9 +139,9 @@ func (t *facetTree) encode(to []byte, l *lexer, m *meta) []byte {
 		}
 		if n == 0 && t.numbers[i] {
 			to = append(to, 1, 1, '0') // a list that is not there has no items
-			continue
+		} else {
+			to = binary.AppendUvarint(to, uint64(n))
 		}
-		to = binary.AppendUvarint(to, uint64(n))
 		for _, note := range m.noted {
 			if note.facet == i {
 				to = note.append(to, l)

@@ -146,7 +146,9 @@ func (t *facetTree) knowsProtobuf() bool { return t != nil && t.some }
 // there; then nothing is known of the object's facets, and whoever decodes it
 // finds out what it is.
 func (m *meta) protobufFacets(body message) {
-	m.messageFacets(&body, &m.tree.root, 0)
+	var lists []listed
+	m.messageFacets(&body, &m.tree.root, 0, &lists)
+	m.count(lists)
 	m.tooMany = m.tooMany || body.err != nil
 }
 
@@ -158,29 +160,34 @@ type listed struct {
 	met   []bool // which of the items that facets look for have come
 }
 
-// messageFacets walks over a message that a facetNode stands for. since is where
-// in noted the values begin that belong to this message or to one around it: of
-// a value that comes twice the last counts, and of a message that does, both.
-// What a server does not write is zero, and left out of JSON too.
-func (m *meta) messageFacets(w *message, n *facetNode, since int) {
-	var lists []listed
+// count notes how many items there are in lists that have come to their end.
+func (m *meta) count(lists []listed) {
+	for _, l := range lists {
+		m.note(l.node.counts, noted{spelled: asNumber, number: int64(l.items)})
+	}
+}
+
+// messageFacets walks over a message that a facetNode stands for. A message that
+// comes twice is one, and so are its lists; of a value that comes twice the last
+// counts. So since, which is where in noted the values begin that it may replace,
+// and lists are those of the object, or of the item of a list, around it. What a
+// server does not write is zero, and left out of JSON too.
+func (m *meta) messageFacets(w *message, n *facetNode, since int, lists *[]listed) {
 	for number, k, ok := w.next(); ok; number, k, ok = w.next() {
 		to := n.numbered(number)
 		switch {
 		case to == nil:
 			w.skip(k)
 		case to.isList():
-			i := slices.IndexFunc(lists, func(l listed) bool { return l.node == to })
+			i := slices.IndexFunc(*lists, func(l listed) bool { return l.node == to })
 			if i < 0 {
-				i, lists = len(lists), append(lists, listed{node: to, met: make([]bool, len(to.items))})
+				i = len(*lists)
+				*lists = append(*lists, listed{node: to, met: make([]bool, len(to.items))})
 			}
-			m.itemFacets(w, k, &lists[i])
+			m.itemFacets(w, k, &(*lists)[i])
 		default:
-			m.valueFacets(w, k, to, since)
+			m.valueFacets(w, k, to, since, lists)
 		}
-	}
-	for _, l := range lists {
-		m.note(l.node.counts, noted{spelled: asNumber, number: int64(l.items)})
 	}
 }
 
@@ -208,7 +215,7 @@ func (m *meta) itemFacets(w *message, k kind, l *listed) {
 		inner := again.inner(k)
 		if l.met[i] = inner.has(e.number, e.value); l.met[i] {
 			again = from
-			m.valueFacets(&again, k, e.to, len(m.noted))
+			m.wholeFacets(&again, k, e.to)
 		}
 		w.err = cmp.Or(inner.err, again.err)
 	}
@@ -217,8 +224,15 @@ func (m *meta) itemFacets(w *message, k kind, l *listed) {
 	case l.node.every == nil:
 		w.skip(k)
 	default:
-		m.valueFacets(w, k, l.node.every, len(m.noted))
+		m.wholeFacets(w, k, l.node.every)
 	}
+}
+
+// wholeFacets takes a value that no later one is a part of, as an item is.
+func (m *meta) wholeFacets(w *message, k kind, n *facetNode) {
+	var lists []listed
+	m.valueFacets(w, k, n, len(m.noted), &lists)
+	m.count(lists)
 }
 
 // has reports whether a message has that text in that field.
@@ -236,10 +250,10 @@ func (w *message) has(number int32, value string) bool {
 }
 
 // valueFacets takes one value.
-func (m *meta) valueFacets(w *message, k kind, n *facetNode, since int) {
+func (m *meta) valueFacets(w *message, k kind, n *facetNode, since int, lists *[]listed) {
 	if len(n.ends) == 0 {
 		inner := w.inner(k)
-		m.messageFacets(&inner, n, since)
+		m.messageFacets(&inner, n, since, lists)
 		w.err = inner.err
 		return
 	}

@@ -113,6 +113,32 @@ func sameFacets(t *testing.T, s *wire.Scanner, o *wire.Object, p *corev1.Pod, to
 	}
 }
 
+// What a message says twice is laid together: its lists are one list, in which an
+// item that comes later is not the first one of its kind.
+func TestTheListsOfAMessageThatComesTwiceAreOne(t *testing.T) {
+	s := wire.NewScanner(podFacets...)
+	for _, conditions := range [][]corev1.PodCondition{
+		{{Type: "Ready", Status: "True"}, {Type: "Ready", Status: "False"}},
+		{{Type: "Ready", Reason: "no status"}, {Type: "Ready", Status: "False"}},
+		{{Type: "Initialized", Status: "True"}, {Type: "Ready", Status: "False"}, {Type: "Ready"}},
+	} {
+		var status []byte
+		for _, c := range conditions {
+			status = append(status, tagged(3, 2, tagged(2, 2, marshalled(t, &c)))...)
+		}
+		raw := around(t, append(tagged(1, 2, tagged(1, 2, []byte("a"))), status...))
+		o, err := s.Scan(wire.Protobuf, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p corev1.Pod
+		if err := ordinarily(raw, &p); err != nil {
+			t.Fatal(err)
+		}
+		sameFacets(t, s, o, &p, map[string]int{})
+	}
+}
+
 // FuzzProtobufFacets holds facets in protobuf against decoding.
 func FuzzProtobufFacets(f *testing.F) {
 	for _, s := range protobufSeeds(f) {
@@ -124,6 +150,8 @@ func FuzzProtobufFacets(f *testing.F) {
 	phase := func(s string) []byte { return tagged(3, 2, tagged(1, 2, []byte(s))) }
 	f.Add(around(f, slices.Concat(phase("first"), phase("second")))) // a message that comes twice is one
 	f.Add(around(f, slices.Concat(phase("first"), tagged(3, 2, tagged(2, 2, nil)))))
+	ready := tagged(3, 2, tagged(2, 2, tagged(1, 2, []byte("Ready"))))
+	f.Add(around(f, slices.Concat(ready, ready)))
 	s := wire.NewScanner(podFacets...)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		o, err := s.Scan(wire.Protobuf, raw)
