@@ -473,3 +473,33 @@ func TestResultsTooLargeForTheRunFailIt(t *testing.T) {
 		}
 	})
 }
+
+// After a restart the cache of runs may be older than the cache of pods. A run whose
+// pod has begun and is gone is not run again for that.
+func TestOldNewsOfARunMakesNoPod(t *testing.T) {
+	for name, gone := range map[string]bool{"its pod was deleted": false, "the run was deleted": true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, oneStep)
+			c.settle(nil)
+			c.server.freeze()
+			old := c.server.frozen
+			c.server.frozen = nil
+			c.kubelet(running())
+			c.settle(nil)
+			clear(c.server.pods)
+			clear(old.pods)
+			if gone {
+				c.server.run = nil
+			}
+			c.restart()
+			c.server.frozen = old
+			_, err := c.rec.Reconcile(context.Background(), c.key())
+			if err != nil || len(c.server.pods) != 0 {
+				t.Errorf("%s: %d pods, %v", name, len(c.server.pods), err)
+			}
+			if !gone && c.server.run.Succeeded().Reason != string(crds.TaskRunReasonPodDeleted) {
+				t.Errorf("%s: %+v", name, c.server.run.Succeeded())
+			}
+		})
+	}
+}

@@ -25,6 +25,11 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observePod(ctx, doubt, o); err != nil {
 		return nil, err
 	}
+	if !doubt && lacksPod(o) {
+		if err := r.makeSure(ctx, key, o); err != nil || o.Run == nil {
+			return nil, err
+		}
+	}
 	if doubt {
 		r.parts.Gate.Clear(key)
 	}
@@ -39,6 +44,24 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, fmt.Errorf("read LimitRanges: %w", err)
 	}
 	return o, r.observeCredentials(ctx, o)
+}
+
+// lacksPod tells an attempt that was written down and has no pod. Either its pod is
+// still to be made, or it had one.
+func lacksPod(o *observation) bool {
+	return o.Pod == nil && o.Run.Status.TaskSpec != nil && !o.Run.IsDone() && o.Run.DeletionTimestamp == nil
+}
+
+// makeSure asks the server whether the attempt of a run without a pod has begun, or
+// the run is there at all. The cache may not know yet: after a restart it can be
+// older than what this program's predecessor wrote, and a pod that is made for such
+// a run does its steps twice.
+func (r *Reconciler) makeSure(ctx context.Context, key types.NamespacedName, o *observation) error {
+	o.Run = nil
+	if err := r.readRun(ctx, key, o); err != nil || o.Run == nil {
+		return err
+	}
+	return r.observePod(ctx, false, o)
 }
 
 func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
