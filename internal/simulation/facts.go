@@ -162,9 +162,6 @@ func (r *Run) allowance() time.Duration {
 	return own
 }
 
-func (f *Facts) quietSince(t time.Time) { f.Quiet = t }
-func (f *Facts) over(t time.Time)       { f.Over = t }
-
 // final counts what is there at the end.
 func (f *Facts) final(s *apiserver.Server) {
 	for _, resource := range []string{"taskruns", "tasks", "serviceaccounts"} {

@@ -131,8 +131,8 @@ var planted = map[string]struct{ well, breach func(*tale) }{
 		func(l *tale) { l.run(); l.succeeds(); l.status(`{"podName":"another"}`) },
 	},
 	"I6": {
-		func(l *tale) { l.run(); l.succeeds(); l.facts.quietSince(time.Now()) },
-		func(l *tale) { l.run(); l.facts.quietSince(time.Now()); l.succeeds() },
+		func(l *tale) { l.run(); l.succeeds(); l.facts.Quiet = time.Now() },
+		func(l *tale) { l.run(); l.facts.Quiet = time.Now(); l.succeeds() },
 	},
 	"I7": {
 		func(l *tale) { l.scraped("informer_store_objects{resource=\"pods\",tier=\"plain\"} 2\n") },

@@ -136,12 +136,25 @@ func (w *World) unfold() {
 	w.collectOrphans()
 	pass(w.workload.Lasts)
 	w.calm()
-	pass(healing + w.facts.ownWork())
+	pass(healing + w.ownWork())
 	pass(time.Minute) // for what events and Leases there may still be
-	w.facts.quietSince(time.Now())
+	w.mark(&w.facts.Quiet)
 	pass(quiet)
-	w.facts.over(time.Now())
+	w.mark(&w.facts.Over)
 	w.scrape()
+}
+
+// mark sets one of the facts' times to now.
+func (w *World) mark(at *time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*at = time.Now()
+}
+
+func (w *World) ownWork() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.facts.ownWork()
 }
 
 // pass lets time pass.
@@ -151,9 +164,7 @@ func pass(d time.Duration) { <-time.After(d) }
 func (w *World) calm() {
 	w.ledger.settle()
 	w.interference.thaw()
-	w.mu.Lock()
-	w.facts.Calm = time.Now()
-	w.mu.Unlock()
+	w.mark(&w.facts.Calm)
 	w.notef("nothing goes wrong from now on")
 }
 
