@@ -6,9 +6,8 @@
 //	a chain of ours, or client-go's ──HTTP/1.1──▶ LIST, watch-list, WATCH: bytes that are there already
 //	Server.Begin, Expire, Count ─────POST──────▶ now the events; now forget all watches
 //
-// The same bytes go to both sides, over TCP on loopback, without TLS and
-// without compression. Each frame of a watch is a chunk of the body, as from
-// kube-apiserver.
+// The same bytes go to both sides, over TCP on loopback, without compression, and
+// without TLS unless it is asked for.
 //
 // What it promises:
 //

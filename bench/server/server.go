@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,8 +52,22 @@ func serve(text string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = s.Close()
 	}()
-	fmt.Println(l.Addr())
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	scheme := "http"
+	if spec.TLS {
+		scheme = "https"
+		own, err := certificate()
+		if err != nil {
+			return fmt.Errorf("make a certificate: %w", err)
+		}
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13}
+	}
+	fmt.Printf("%s://%s\n", scheme, l.Addr())
+	if spec.TLS {
+		err = s.ServeTLS(l, "", "")
+	} else {
+		err = s.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -94,13 +109,14 @@ func Start(ctx context.Context, spec Spec) (*Server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	s := &Server{Spec: spec, command: cmd, stdin: stdin, client: &http.Client{Timeout: time.Minute}}
+	unchecked := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // It is our child.
+	s := &Server{Spec: spec, command: cmd, stdin: stdin, client: &http.Client{Timeout: time.Minute, Transport: unchecked}}
 	address, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("the server does not say where it listens: %w", err)
 	}
-	s.URL = "http://" + strings.TrimSpace(address)
+	s.URL = strings.TrimSpace(address)
 	return s, nil
 }
 

@@ -32,6 +32,8 @@ type Spec struct {
 	// the record.
 	Least int `json:"least"`
 	Most  int `json:"most"`
+	// TLS serves HTTP/2 over TLS, with a certificate that is not to be checked.
+	TLS bool `json:"tls"`
 	// Seed of the generator.
 	Seed uint64 `json:"seed"`
 }
