@@ -503,3 +503,26 @@ func TestOldNewsOfARunMakesNoPod(t *testing.T) {
 		})
 	}
 }
+
+// The step is seen to begin, the write that says so is lost, and the pod is deleted
+// before it is tried again.
+func TestWhatWasSeenIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		c.kubelet(running())
+		c.server.faults[len(c.server.calls)] = lostRequest
+		if _, err := c.rec.Reconcile(context.Background(), c.key()); err == nil {
+			t.Fatal("the write was not lost")
+		}
+		clear(c.server.pods)
+		c.settle(nil)
+		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonPodDeleted) || len(c.server.pods) != 0 {
+			t.Errorf("%s, with %d pods", reason, len(c.server.pods))
+		}
+		c.settle(nil)
+		if n := len(c.rec.witness.seen); n != 0 {
+			t.Errorf("%d runs are remembered that are done", n)
+		}
+	})
+}

@@ -38,6 +38,8 @@ type observation struct {
 	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
 	// only if the server had none after what the run's status tells of.
 	Pod *corev1.Pod
+	// Witnessed is true if this process has seen the attempt's first step begin.
+	Witnessed bool
 	// PodUncached is true for a pod that the server has and the cache has not,
 	// because its labels were damaged: no event will come of it.
 	PodUncached bool
@@ -260,7 +262,7 @@ func (d decision) hold() Plan {
 // withoutPod starts the attempt, or starts it again if its pod vanished before a
 // step had begun. Half-done steps are not repeated without being asked.
 func (d decision) withoutPod() Plan {
-	if begun(d.Run.Status.Steps) {
+	if d.hasBegun(d.Run) {
 		return d.finish(d.Run.Status, failure(crds.TaskRunReasonPodDeleted, fmt.Sprintf("pod %q was deleted before its steps had ended", podName(d.Run))), nil)
 	}
 	if d.Run.Status.TaskSpec != nil {

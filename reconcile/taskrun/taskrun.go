@@ -211,6 +211,7 @@ type Reconciler struct {
 	parts    Parts
 	injector injector
 	settled  settled
+	witness  witness
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -233,8 +234,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
-	if err != nil || o == nil {
+	if err != nil {
 		return reconcile.Result{}, err
+	}
+	r.witness.look(key, o)
+	if o == nil {
+		return reconcile.Result{}, nil
 	}
 	for range maxPlans {
 		p := plan(*o, time.Now(), r.config)
