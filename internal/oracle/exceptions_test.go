@@ -43,14 +43,15 @@ const (
 // known is what the servers know about the last change of an object.
 type known struct {
 	ours, theirs bool   // who was told it as an event
-	untaken      string // its version, if that could not be taken in, once
+	untaken      string // its last version, if that could not be taken in, once
 }
 
 // excuse finds the exception that makes two different events equal.
 func excuse(ours, theirs told, watched known) (exception, bool) {
 	switch {
 	case watched.untaken != "":
-		return askedForAgain, ours.Version == watched.untaken || ours.What == "" && theirs.Version == watched.untaken
+		end := ours.What == "deleted" && (theirs.What == "" || theirs.What == "deleted")
+		return askedForAgain, end || ours.Version == watched.untaken || ours.What == "" && theirs.Version == watched.untaken
 	case ours.Merged && ours.What == "deleted" && theirs.What == "deleted" && ours.UID != theirs.UID:
 		return mergedWhileWaiting, true
 	case watched.ours && !watched.theirs:

@@ -14,12 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const (
-	orderlySeeds = 300
-	wildSeeds    = 100
-	tapedSeeds   = 3
-)
-
 // record is what stories were good for.
 type record struct {
 	used    map[exception]int
@@ -231,6 +225,9 @@ func TestAnyStoryLeavesTheSameCache(t *testing.T) {
 // the answers that a server can give, or if ours has not done what only it does.
 func (r *record) wentEverywhere(t *testing.T) {
 	t.Helper()
+	if !enough {
+		return
+	}
 	for _, want := range []string{
 		"a page", "410 on a page", "a watch-list", "no watch-list", "410 on a watch",
 		"no end of a watch-list", "spoilt", "refused by the transform",
@@ -278,7 +275,7 @@ func TestRecordedTrafficLeavesTheSameCache(t *testing.T) {
 			for seed := range uint64(tapedSeeds) {
 				ask(t, taped(seed, of), (*bench).everything, r)
 			}
-			if r.answers["ours"]["packed"] == 0 || r.answers["ours"]["unpacked"] == 0 {
+			if enough && r.answers["ours"]["packed"]*r.answers["ours"]["unpacked"] == 0 {
 				t.Errorf("nothing was packed, or nothing unpacked: %v", r.answers["ours"])
 			}
 		})

@@ -242,7 +242,11 @@ func (a *author) fault() {
 		a.changes(1 + a.IntN(8))
 		a.add(release)
 	case 8: // a list that is a stream has no end
-		a.add(early, expire, moment, moment, late)
+		a.add(early, expire, moment)
+		if a.server.Resource.tape == nil { // else it is megabytes, all the time
+			a.add(moment)
+		}
+		a.add(late)
 	case 9: // a relist meets what waits
 		a.holdOverRelist()
 	case 10: // an object cannot be taken in

@@ -497,13 +497,18 @@ func (s *server) toldOf(key types.NamespacedName) (told bool) {
 	return told
 }
 
-// untakenOf is the newest state of an object, if that could not be taken in, once;
+// untakenOf is the last state of an object, if that could not be taken in, once;
 // or else empty.
-func (s *server) untakenOf(key types.NamespacedName) string {
+func (s *server) untakenOf(key types.NamespacedName) (untaken string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if version, ever := s.untaken[key]; ever && s.objects[key].version == version {
-		return strconv.Itoa(version)
+	for _, c := range s.history {
+		if c.key != key || c.kind == "DELETED" {
+			continue
+		}
+		if untaken = ""; s.untaken[key] == c.version {
+			untaken = strconv.Itoa(c.version)
+		}
 	}
-	return ""
+	return untaken
 }

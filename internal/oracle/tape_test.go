@@ -37,6 +37,7 @@ func (t *tape) String() string { return "a tape" }
 
 // recordedPods are pods of real runs.
 func recordedPods(t *testing.T) resource {
+	t.Helper()
 	r := pods()
 	r.name = "recorded pods"
 	return r.recorded(t, "pods.pb")
@@ -44,6 +45,7 @@ func recordedPods(t *testing.T) resource {
 
 // recordedPodsInJSON are the same pods from a server without protobuf.
 func recordedPodsInJSON(t *testing.T) resource {
+	t.Helper()
 	r := podsInJSON()
 	r.name = "recorded pods in JSON"
 	return r.recorded(t, "pods.json")
@@ -51,6 +53,7 @@ func recordedPodsInJSON(t *testing.T) resource {
 
 // recordedRuns are the TaskRuns.
 func recordedRuns(t *testing.T) resource {
+	t.Helper()
 	r := anything()
 	r.name, r.kind = "recorded TaskRuns", "TaskRun"
 	r.Group, r.Resource = "tekton.dev", "taskruns"
