@@ -526,3 +526,25 @@ func TestWhatWasSeenIsNotForgotten(t *testing.T) {
 		}
 	})
 }
+
+// The pod comes, begins and goes while its run waits its turn: the reconcile never
+// sees it.
+func TestPodThatCameAndWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		c.kubelet(running())
+		last := c.pod()
+		clear(c.server.pods)
+		c.rec.PodGone(last)
+		c.settle(nil)
+		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonPodDeleted) || len(c.server.pods) != 0 {
+			t.Errorf("%s, with %d pods", reason, len(c.server.pods))
+		}
+		c.rec.PodGone(last) // a pod of a run that is done
+		c.settle(nil)
+		if n := len(c.rec.witness.seen); n != 0 {
+			t.Errorf("%d runs are remembered that are done", n)
+		}
+	})
+}

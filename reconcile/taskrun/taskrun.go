@@ -231,6 +231,7 @@ const maxPlans = 4
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	_, version, _ := r.parts.Caches.Known(key)
 	if r.settled.is(key, version) {
+		r.witness.forget(key)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)

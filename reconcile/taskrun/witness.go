@@ -3,6 +3,8 @@ package taskrun
 import (
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
@@ -10,7 +12,7 @@ import (
 
 // A witness remembers attempts whose first step this process has seen begin, from
 // then until the run says so itself and longer, until it has ended. The write that
-// says so may fail, and the pod be gone before it is tried again: then nobody else
+// says so may fail, or wait its turn, and the pod be gone before: then nobody else
 // knows. What no process has seen, nobody can know.
 type witness struct {
 	mu   sync.Mutex
@@ -18,8 +20,8 @@ type witness struct {
 }
 
 type sighting struct {
-	run     types.UID
-	attempt int
+	run types.UID
+	pod string // each attempt has its own
 }
 
 // look takes note of what is observed, and adds to it what was seen before.
@@ -30,14 +32,37 @@ func (w *witness) look(key types.NamespacedName, o *observation) {
 		delete(w.seen, key)
 		return
 	}
-	this := sighting{o.Run.UID, attempt(o.Run)}
+	this := sighting{o.Run.UID, podName(o.Run)}
 	if whose(o.Pod, o.Run) == ours && podBegun(o.Pod) {
-		if w.seen == nil {
-			w.seen = map[types.NamespacedName]sighting{}
-		}
-		w.seen[key] = this
+		w.addLocked(key, this)
 	}
 	o.Witnessed = w.seen[key] == this
+}
+
+func (w *witness) addLocked(key types.NamespacedName, s sighting) {
+	if w.seen == nil {
+		w.seen = map[types.NamespacedName]sighting{}
+	}
+	w.seen[key] = s
+}
+
+func (w *witness) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.seen, key)
+}
+
+// PodGone is told how a pod was seen last that is there no more, before its run is
+// reconciled: the reconcile can no longer see that the pod had begun. It may be
+// called by any goroutine.
+func (r *Reconciler) PodGone(pod *corev1.Pod) {
+	controller := metav1.GetControllerOf(pod)
+	if controller == nil || controller.Kind != crds.KindTaskRun || !podBegun(pod) {
+		return
+	}
+	r.witness.mu.Lock()
+	defer r.witness.mu.Unlock()
+	r.witness.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: controller.Name}, sighting{controller.UID, pod.Name})
 }
 
 // hasBegun tells whether the attempt's first step is known to have begun.
