@@ -178,6 +178,12 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Recorder: api.recorder,
 		Trace:    registry.TaskRuns(),
 	})
+	// A pod that began and went while its run waited its turn no reconcile will see.
+	onPodGone := handler.When(waiting.isOver, handler.When(gone, func(c indexer.Change) {
+		if pod, err := wire.Decode[corev1.Pod](c.Old); err == nil {
+			taskRunReconciler.PodGone(&pod)
+		}
+	}))
 	taskRunPool := reconcile.NewPool("taskrun", taskRunQueue, while(mayWork, taskRunReconciler.Reconcile), reconcile.PoolConfig{
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
@@ -200,7 +206,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	parts.Go(func() error { return taskRunSource.Run(caching) })
 	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
 	parts.Go(func() error { return podSource.Run(caching) })
-	parts.Go(func() error { return pods.Run(caching, podFIFO, onPod) })
+	parts.Go(func() error { return pods.Run(caching, podFIFO, onPodGone, onPod) })
 	parts.Go(func() error {
 		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) })
 	})
