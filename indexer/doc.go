@@ -58,7 +58,8 @@
 //     unpacks nothing that has not changed. (TestNobodySeesThatAnObjectIsPacked,
 //     TestWhatNobodyReadsIsPackedAndWhatIsReadTwiceIsPlainAgain,
 //     TestWhatSomebodyIsAtWorkForStaysPlain,
-//     TestADictionaryThatHasAgedIsReplaced)
+//     TestADictionaryThatHasAgedIsReplaced,
+//     TestADictionaryStaysWhileAnotherWouldBeNoBetter)
 //  12. A panic of an index function costs that index that object, until there is
 //     a new state of it; nothing else. It is counted, listed, and the first of
 //     an index is logged. (TestAPanicOfAnIndexFunctionIsolatesItsKey,

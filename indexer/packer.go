@@ -59,17 +59,21 @@ type Packer struct {
 	// dictionary is the newest one; nil until there are enough objects to take
 	// it from.
 	dictionary *wire.Dictionary
-	// fresh is the ratio of the first sweep with the dictionary, or 0.
-	fresh float64
+	// fresh is the ratio that the dictionary had when it was tried; lost is what
+	// it has cost since, in bytes, by packing worse than that.
+	fresh, lost float64
 }
 
 const (
-	// enough is how many objects a dictionary is taken from, and a ratio: fewer
-	// say little about the rest.
+	// enough is how many objects must be idle for a dictionary to be taken from
+	// them: fewer say little about the rest.
 	enough = 64
-	// worse is how much worse than fresh a sweep may pack before the next one
-	// takes a new dictionary: objects have changed.
+	// worse is how much worse than fresh a dictionary may pack at no charge: no two
+	// sweeps are alike.
 	worse = 1.25
+	// dictionaryCost is what a dictionary takes by its size: its decoder, and the
+	// strings that its objects share, are as much again.
+	dictionaryCost = 2
 	// batch is how many packed objects are swapped in under one lock.
 	batch = 32
 )
@@ -128,7 +132,6 @@ func (p *Packer) Sweep(ctx context.Context) error {
 		if err := p.pack(ctx, idle, &s); err != nil {
 			return err
 		}
-		p.judge(s)
 	}
 	s.Took = time.Since(begin)
 	if p.cfg.Trace.Swept != nil {
@@ -156,7 +159,7 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 	if err != nil {
 		return err
 	}
-	var before, after int
+	var size sizes
 	done := make([]packedCell, 0, batch)
 	for _, f := range idle {
 		if ctx.Err() != nil {
@@ -167,16 +170,15 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 			p.x.policy.note(f.read) // or it would be tried again in every sweep
 			continue
 		}
-		before, after = before+f.cell.plain.Size(), after+packed.Size()
+		size.add(f.cell.plain, packed)
 		if done = append(done, packedCell{f, packed}); len(done) == batch {
 			s.Packed += p.x.swapIn(done)
 			done = done[:0]
 		}
 	}
 	s.Packed += p.x.swapIn(done)
-	if before > 0 {
-		s.Ratio = float64(after) / float64(before)
-	}
+	s.Ratio = size.ratio()
+	p.judge(size)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package indexer_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -205,32 +206,51 @@ func TestNothingIsPackedUntilThereIsADictionary(t *testing.T) {
 	})
 }
 
-// Objects change. When a sweep packs a quarter worse than the first one with the
-// dictionary, the next one takes another; the old one goes with its last object.
+// noise is a text that cannot be packed, if nobody has seen it before.
+func noise(seed uint64, n int) string {
+	r := rand.New(rand.NewPCG(seed, 11))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789-/"[r.IntN(38)]
+	}
+	return string(b)
+}
+
+// sweeping packs in sweeps, into one list of those that had something to do.
+func sweeping(t *testing.T, x *indexer.Indexer) *[]indexer.Sweep {
+	t.Helper()
+	var sweeps []indexer.Sweep
+	packing(t, x, indexer.PackConfig{After: time.Minute, Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) {
+		if s.Idle > 0 {
+			sweeps = append(sweeps, s)
+		}
+	}}})
+	return &sweeps
+}
+
+// Objects change. When what the dictionary has packed worse than when it was
+// fresh adds up to more than another one takes, the next sweep takes another; the
+// old one goes with its last object.
 func TestADictionaryThatHasAgedIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var sweeps []indexer.Sweep
 		x := with(t, crowd(t, 100)...)
-		packing(t, x, indexer.PackConfig{After: time.Minute, Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) {
-			if s.Idle > 0 {
-				sweeps = append(sweeps, s)
-			}
-		}}})
+		list := sweeping(t, x)
 		after(5 * time.Minute)
+		theirs := noise(0, 4000)
 		stranger := func(from, to int) {
 			for i := from; i < to; i++ {
-				text := fmt.Sprintf("%x", strings.Repeat(fmt.Sprint(i*7919, "/", i*104729), 9))
-				put(x, scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":"s%03d","uid":"s%d","resourceVersion":"1"},"data":{"ca.crt":%q,"kubeconfig":"apiVersion: v1\nclusters: %d\ncontexts:\n- cluster: local"}}`, i, i, text, i*65537)))
+				put(x, scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":"s%03d","uid":"s%d","resourceVersion":"1"},"data":{"ca.crt":%q,"key":%q}}`, i, i, theirs, noise(uint64(1+i), 50))))
 			}
 		}
 		stranger(0, 100)
 		after(5 * time.Minute)
 		stranger(100, 200)
 		after(5 * time.Minute)
+		sweeps := *list
 		if len(sweeps) != 3 || !sweeps[0].Dictionary || sweeps[1].Dictionary || !sweeps[2].Dictionary {
 			t.Fatalf("%+v", sweeps)
 		}
-		if sweeps[1].Ratio < 1.25*sweeps[0].Ratio || sweeps[2].Ratio > sweeps[1].Ratio {
+		if sweeps[1].Ratio < 2*sweeps[0].Ratio || sweeps[2].Ratio > sweeps[1].Ratio/2 {
 			t.Errorf("%+v", sweeps)
 		}
 		if s := x.Stats(); s.Packed.Objects != 300 || s.Dictionaries != 2 {
@@ -249,6 +269,33 @@ func TestADictionaryThatHasAgedIsReplaced(t *testing.T) {
 		}
 		if s := x.Stats(); s.Dictionaries != 1 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// What a dictionary was taken from it packs better than all that comes after it.
+// That is no reason for another one, which would be no better: a cluster where a
+// hundred runs end in each minute would have hundreds of them by the evening.
+func TestADictionaryStaysWhileAnotherWouldBeNoBetter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := with(t)
+		list := sweeping(t, x)
+		for i := range 20 * 70 {
+			put(x, scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":"p%04d","uid":"p%d","resourceVersion":"1"},"spec":{"script":%q},"status":{"log":%q}}`,
+				i, i, noise(0, 1000), noise(uint64(1+i), 1000))))
+			if i%70 == 69 {
+				after(time.Minute)
+			}
+		}
+		after(5 * time.Minute)
+		made := 0
+		for _, s := range *list {
+			if s.Dictionary {
+				made++
+			}
+		}
+		if s := x.Stats(); len(*list) < 20 || made != 1 || s.Dictionaries != 1 || s.Plain.Objects != 0 {
+			t.Errorf("%d dictionaries in %d sweeps; %+v", made, len(*list), s)
 		}
 	})
 }
