@@ -7,6 +7,6 @@ const (
 	orderlySeeds = 300
 	wildSeeds    = 100
 	tapedSeeds   = 2
-	// enough of them to have met all that can happen
+	// They are enough to have met all that can happen.
 	enough = true
 )
