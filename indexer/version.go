@@ -40,11 +40,17 @@ func (w *waiters) drop(one *waiter) {
 	}
 }
 
-// wake wakes all whose version has come.
+// wake wakes all whose version has come; or all of them, with an error, if it
+// cannot be said any more whose has.
 func (w *waiters) wake(version string) {
 	n := 0
 	for _, one := range *w {
-		if order, err := wire.CompareResourceVersions(version, one.version); err != nil || order < 0 {
+		order, err := wire.CompareResourceVersions(version, one.version)
+		if err != nil {
+			w.disappoint(err)
+			return
+		}
+		if order < 0 {
 			break
 		}
 		close(one.settled)
@@ -115,15 +121,12 @@ func (x *Indexer) publishLocked(resourceVersion string) {
 //
 // How long that takes is up to the stream; if nothing happens on the server,
 // until the next bookmark. So bound it by ctx, whose cause comes back, wrapped.
-// A resourceVersion that cannot be compared is an error at once, and a
-// *RewoundError comes when the server goes back meanwhile.
+// Where resourceVersions cannot be compared, the one asked for or the copy's, that
+// is an error at once; a *RewoundError comes when the server goes back meanwhile.
 func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
-	if reached, err := x.covers(x.ResourceVersion(), resourceVersion); reached || err != nil {
-		return err
-	}
-	w := x.wait(resourceVersion)
+	w, err := x.wait(resourceVersion)
 	if w == nil {
-		return nil
+		return err
 	}
 	select {
 	case <-w.settled:
@@ -138,14 +141,19 @@ func (x *Indexer) WaitFor(ctx context.Context, resourceVersion string) error {
 	}
 }
 
-// wait makes a waiter, or nil if the copy has come that far in between.
-func (x *Indexer) wait(resourceVersion string) *waiter {
+// wait makes a waiter, or nil if there is nothing to wait for: the copy has come
+// that far, or there is an error.
+func (x *Indexer) wait(resourceVersion string) (*waiter, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if reached, _ := x.covers(x.version, resourceVersion); reached {
-		return nil
+	reached, err := covers(x.version, resourceVersion)
+	if err != nil {
+		return nil, fmt.Errorf("wait for %s: %w", x.name, err)
 	}
-	return x.waiters.add(resourceVersion)
+	if reached {
+		return nil, nil //nolint:nilnil // Nothing to wait for, as it says.
+	}
+	return x.waiters.add(resourceVersion), nil
 }
 
 func (x *Indexer) giveUp(w *waiter) {
@@ -154,14 +162,13 @@ func (x *Indexer) giveUp(w *waiter) {
 	x.waiters.drop(w)
 }
 
-func (x *Indexer) covers(version, wanted string) (bool, error) {
-	nothing := version == ""
-	if nothing {
-		version = wanted // compared with itself, which only says whether it can be compared
+// covers says whether a copy that has come to a version has what is wanted. One
+// that has come nowhere yet has nothing.
+func covers(version, wanted string) (bool, error) {
+	if version == "" {
+		_, err := wire.CompareResourceVersions(wanted, wanted) // can it be compared?
+		return false, err
 	}
 	order, err := wire.CompareResourceVersions(version, wanted)
-	if err != nil {
-		return false, fmt.Errorf("wait for %s: %w", x.name, err)
-	}
-	return order >= 0 && !nothing, nil
+	return order >= 0 && err == nil, err
 }

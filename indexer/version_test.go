@@ -98,6 +98,33 @@ func TestWhatCannotBeComparedIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
+// A server that has changed to versions that nobody can compare, as an aggregated
+// API may: who waits would wait in vain.
+func TestWhoWaitsIsToldWhenVersionsCannotBeComparedAnyMore(t *testing.T) {
+	for _, before := range []string{"", "10"} {
+		synctest.Test(t, func(t *testing.T) {
+			x := indexer.New("pods")
+			at(x, before)
+			result := make(chan error, 1)
+			go func() { result <- x.WaitFor(t.Context(), "11") }()
+			synctest.Wait()
+			at(x, "abc")
+			synctest.Wait()
+			select {
+			case err := <-result:
+				if err == nil {
+					t.Error("it has come")
+				}
+			default:
+				t.Fatalf("it waits still, at %q", x.ResourceVersion())
+			}
+			if err := x.WaitFor(t.Context(), "11"); err == nil || x.Waiters() != 0 {
+				t.Errorf("%v, %d wait", err, x.Waiters())
+			}
+		})
+	}
+}
+
 // Who waits for a version from before is told at once, since the server may
 // count for days until it comes there again.
 func TestAServerThatGoesBackDisappointsWhoWaits(t *testing.T) {
