@@ -11,15 +11,14 @@ import (
 // decoded for it.
 type atWork struct {
 	succeeded wire.Facet // of a TaskRun: the status of its condition
-	byUID     *indexer.Index[types.UID]
+	taskRuns  *indexer.Indexer
 	byEnd     *indexer.Index[bool]
 }
 
-// newAtWork adds its indices to the cache of TaskRuns, whose source has to be
-// given the facet.
+// newAtWork adds its index to the cache of TaskRuns, whose source has to be given
+// the facet.
 func newAtWork(taskRuns *indexer.Indexer, succeeded wire.Facet) atWork {
-	w := atWork{succeeded: succeeded}
-	w.byUID = indexer.AddIndex(taskRuns, "uid", func(o *wire.Object, add func(types.UID)) { add(o.UID()) })
+	w := atWork{succeeded: succeeded, taskRuns: taskRuns}
 	w.byEnd = indexer.AddIndex(taskRuns, "ended", func(o *wire.Object, add func(bool)) { add(!w.run(o)) })
 	return w
 }
@@ -37,13 +36,14 @@ func (w atWork) run(o interface {
 	return status != "True" && status != "False"
 }
 
-// owner says whether a run that owns the object has not ended.
+// owner says whether a run that owns the object has not ended. An owner is in the
+// namespace of what it owns, so its name finds it, and its UID tells it from
+// another of that name.
 func (w atWork) owner(o *wire.Object) bool {
 	for _, owner := range o.Owners() {
-		for _, run := range w.byUID.Glances(owner.UID) {
-			if w.run(run) {
-				return true
-			}
+		key := types.NamespacedName{Namespace: o.Key().Namespace, Name: owner.Name}
+		if run, ok := w.taskRuns.Glance(key); ok && run.UID() == owner.UID && w.run(run) {
+			return true
 		}
 	}
 	return false

@@ -31,13 +31,14 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		t.Errorf("%d runs are at work, want 2", n)
 	}
 	for owners, live := range map[string]bool{
-		``:                                 false,
-		`{"uid":"new"}`:                    true,
-		`{"uid":"running"}`:                true,
-		`{"uid":"good"}`:                   false,
-		`{"uid":"bad"}`:                    false,
-		`{"uid":"unheard"}`:                false,
-		`{"uid":"good"},{"uid":"running"}`: true,
+		``:                                   false,
+		`{"name":"new","uid":"new"}`:         true,
+		`{"name":"running","uid":"running"}`: true,
+		`{"name":"running","uid":"before"}`:  false,
+		`{"name":"good","uid":"good"}`:       false,
+		`{"name":"bad","uid":"bad"}`:         false,
+		`{"name":"unheard","uid":"unheard"}`: false,
+		`{"name":"good","uid":"good"},{"name":"running","uid":"running"}`: true,
 	} {
 		pod, err := wire.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"p","ownerReferences":[`+owners+`]}}`))
 		if err != nil {

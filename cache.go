@@ -28,7 +28,7 @@ type cache struct {
 // newCache wires the chain, as run does for the resources that wake somebody.
 func newCache(client rest.Interface, resource string, cut transform.Func, seen metrics.Chain, cfg reflector.Config) cache {
 	c := cache{Indexer: indexer.New(resource)}
-	c.fifo = fifo.New(c, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	c.fifo = fifo.New(c.Indexer, fifo.Config{Transform: cut, Trace: seen.FIFO})
 	cfg.Trace = seen.Source
 	c.source = reflector.New(client, resource, c.fifo, cfg)
 	seen.Watch(c.source, c.fifo, c.Indexer)
