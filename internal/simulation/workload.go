@@ -113,7 +113,7 @@ func Workloads() []Workload {
 			w.creates(first, "blue", "a", slow)
 			w.cancels(first+4*time.Second, "blue", "a")
 		}},
-		{Name: "pod deleted before its first step", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted once", After: time.Millisecond}}},
+		{Name: "pod deleted before its first step", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted before it starts", After: time.Millisecond}}},
 		{Name: "pod deleted after its first step", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted", After: 8 * time.Second}}},
 		{Name: "burst of 50", Users: func(w *World) {
 			w.account("blue")

@@ -91,6 +91,7 @@ func Play(p Plan, s Setting) *Result {
 	w.stopAll()
 	stop()
 	parts.Wait()
+	pass(time.Millisecond) // time passes only when who is about to go has gone
 	w.leaks()
 	return w.result()
 }

@@ -131,7 +131,7 @@ func TestADeadlineThatIsBroughtForwardEndsThePod(t *testing.T) {
 func TestMishapsHappen(t *testing.T) {
 	ends := map[string]string{
 		"deleted":                   "gone",
-		"deleted once":              "gone",
+		"deleted before it starts":  "gone",
 		"evicted":                   "Failed 137",
 		"image pull backs off":      "Pending w",
 		"image pull fails once":     "Succeeded 0",
@@ -147,7 +147,7 @@ func TestMishapsHappen(t *testing.T) {
 			t.Errorf("no test says how %q ends", kind)
 		}
 		after := 5 * time.Second
-		if strings.HasPrefix(kind, "image") || strings.HasPrefix(kind, "refused") {
+		if strings.HasPrefix(kind, "image") || strings.HasPrefix(kind, "refused") || strings.HasSuffix(kind, "starts") {
 			after = 0
 		}
 		if _, went := live(t, kubelet.Mishap{Kind: kind, After: after}, 10*time.Minute, nil, []string{"sleep=20s"}); !strings.HasSuffix(went, want) {

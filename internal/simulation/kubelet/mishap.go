@@ -44,8 +44,9 @@ func mishaps() map[string]func(*Kubelet, *machine) {
 		"deleted": func(k *Kubelet, m *machine) {
 			k.delete(m)
 		},
-		"deleted once": func(k *Kubelet, m *machine) {
-			if k.firstOf(m) {
+		"deleted before it starts": func(k *Kubelet, m *machine) {
+			if k.firstOf(m) && m.main[0].running == nil && m.main[0].ended == nil {
+				m.main[0].holdup = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
 				k.delete(m)
 			}
 		},
