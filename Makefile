@@ -11,6 +11,11 @@ DIR  ?= examples
 LIST ?=
 # How long each fuzz target is tried.
 FUZZTIME ?= 30s
+# Which storms are simulated.
+SEEDS ?= 100
+FROM  ?= 1
+SEED  ?=
+ONLY  ?=
 # The tag, how far from it, and the commit: v0.1.0-0-gabcdef1
 VERSION ?= $(shell git describe --tags --always --long --abbrev=7 --dirty 2>/dev/null || echo unknown)
 LINT    := $(CURDIR)/$(BUILD)/bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
@@ -27,7 +32,9 @@ test: ## everything that gates a change: lint, unit tests under -race, end-to-en
 	@internal/e2e/gate.sh
 
 .PHONY: verify
-verify: test ## everything there is, however long: test, every fuzz target, the cluster's own test
+verify: test ## everything there is, however long: test, simulations, every fuzz target, the cluster's own test
+	$(MAKE) sim SEEDS=500
+	$(MAKE) sim-plans
 	$(MAKE) fuzz
 	$(MAKE) -C devcluster selftest
 
@@ -44,6 +51,7 @@ unit: ## unit tests under the race detector; no cluster needed
 	CGO_ENABLED=1 $(GO) test -race ./...
 	$(GO) -C internal/tools/crdgen test ./...
 	$(GO) -C internal/image test ./...
+	$(GO) -C bench test ./...
 	$(MAKE) -C devcluster test
 
 .PHONY: lint
@@ -51,6 +59,7 @@ lint: $(BUILD)/bin/golangci-lint ## golangci-lint, gofmt and the table of import
 	$(LINT) --build-tags e2e
 	cd internal/tools/crdgen && $(LINT)
 	cd internal/image && $(LINT)
+	cd bench && $(LINT)
 	cd devcluster && $(LINT)
 	$(GO) test ./internal/lint
 
@@ -74,6 +83,18 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p; \
 		done; \
 	done
+
+.PHONY: sim
+sim: ## the whole program in a simulated cluster, SEEDS (100) storms of faults from FROM (1) on, or one: SEED=7
+	$(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) FROM=$(FROM) $(GO) test -count=1 -timeout 0 -run InAStorm .
+
+.PHONY: sim-plans
+sim-plans: ## a crash at every write, a stale cache, dropped events: every systematic plan
+	PLANS=all $(GO) test -count=1 -timeout 0 -run AFaultAtAny .
+
+.PHONY: bench
+bench: ## the chain beside client-go's, one table (some minutes); ONLY='sync|queue' for a part of it
+	@$(GO) run -C bench . $(if $(ONLY),-only '$(ONLY)')
 
 ##@ A cluster on this machine
 
