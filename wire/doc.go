@@ -75,7 +75,8 @@
 //     TestNestingBeyondTheBoundIsRefused,
 //     TestALongFrameIsReadAndATooLongOneIsNot, TestAHugeLengthCostsNothing,
 //     TestAHostileObjectIsHeldInProportionToItsBytes) What Size says is what an
-//     object takes. (TestSizeIsTheMemoryThatAnObjectTakes)
+//     object takes. (TestSizeIsTheMemoryThatAnObjectTakes,
+//     TestSizeIsTheMemoryThatAPackedObjectTakes)
 //  9. A resourceVersion is compared as KEP-5504 says, and never read as an
 //     int64. (TestResourceVersionsCompareAsNumbersOfAnyLength)
 //  10. What is known of an object, and what it decodes to, does not depend on
@@ -91,7 +92,8 @@
 //     known: of an object that came past its Scanner, and of one that has more
 //     than 1 KiB of them. (FuzzFacets, FuzzProtobufFacets,
 //     TestFacetsAreDecodeAndLookForRandomObjects,
-//     TestWhoseFacetsAreNotKnownIsTold, TestWhatIsNotKnownInProtobufIsTold)
+//     TestTheListsOfAMessageThatComesTwiceAreOne, TestWhoseFacetsAreNotKnownIsTold,
+//     TestWhatIsNotKnownInProtobufIsTold, TestNoMoreThanAKibibyteOfFacetsIsKnown)
 //  13. What was packed comes back as it was, in every fact and every byte,
 //     whatever dictionaries come after its own. (TestAPackedObjectComesBackAsItWas,
 //     TestRandomObjectsComeBackAsTheyWere,

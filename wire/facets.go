@@ -54,17 +54,18 @@ func (s *facets) values(f Facet, of Format) (values string, known bool) {
 
 // facetSize is the memory that they take.
 func (o *Object) facetSize() int {
-	text := ""
-	switch {
-	case o.loan != nil:
-		text = o.loan.facets
-	case o.facets != nil:
-		text = o.facets.text
+	if o.loan != nil {
+		return (&facets{text: o.loan.facets}).size()
 	}
-	if text == "" {
+	return o.facets.size()
+}
+
+// size is the memory that they take; none are none.
+func (s *facets) size() int {
+	if s == nil || s.text == "" {
 		return 0
 	}
-	return int(unsafe.Sizeof(facets{})) + len(text)
+	return int(unsafe.Sizeof(*s)) + len(s.text)
 }
 
 // values finds the part of one facet.

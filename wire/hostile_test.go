@@ -131,3 +131,31 @@ func TestSizeIsTheMemoryThatAnObjectTakes(t *testing.T) {
 		runtime.KeepAlive(objects)
 	}
 }
+
+// Of an object that is packed, too, and whose facets are nobody else's.
+func TestSizeIsTheMemoryThatAPackedObjectTakes(t *testing.T) {
+	const n = 2000
+	s := wire.NewScanner(wire.NewFacet(`status.log`))
+	p, err := dictionary(t, scan(t, pod)).Packer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := make([]*wire.Packed, n)
+	before, said := heap(), 0
+	for i := range packed {
+		log := fmt.Sprintf(`,"log":%q`, strings.Repeat(fmt.Sprintf("%05d ", i), 150))
+		o, err := s.Scan(wire.JSON, []byte(strings.Replace(pod, `"phase":"Running"`, `"phase":"Running"`+log, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packed[i] = p.Pack(o); packed[i] == nil {
+			t.Fatal("it does not pack")
+		}
+		said += packed[i].Size()
+	}
+	held := int(heap() - before)
+	if held < said*80/100 || held > said*120/100 {
+		t.Errorf("%d bytes each, and they say %d", held/n, said/n)
+	}
+	runtime.KeepAlive(packed)
+}

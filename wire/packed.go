@@ -55,9 +55,10 @@ func (p *Packed) FacetValues(f Facet) (values []string, known bool) {
 // Dictionary is what the object was packed with, and needs to be unpacked.
 func (p *Packed) Dictionary() *Dictionary { return p.dictionary }
 
-// Size is the memory that the packed object holds on to, in bytes; its
-// dictionary is not counted.
-func (p *Packed) Size() int { return int(unsafe.Sizeof(*p)) + len(p.text) }
+// Size is the memory that the packed object holds on to, in bytes. Facets that it
+// shares with other objects are counted as if they were its own; its dictionary is
+// not counted.
+func (p *Packed) Size() int { return int(unsafe.Sizeof(*p)) + len(p.text) + p.facets.size() }
 
 // String is what Object.String is.
 func (p *Packed) String() string { return p.Key().String() + "@" + p.ResourceVersion() }
