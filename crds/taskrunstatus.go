@@ -29,8 +29,7 @@ type TaskRunStatus struct {
 	Results []TaskRunResult `json:"results,omitempty"`
 	// What the task took and made, as its steps told.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
-	// The status of each attempt that failed and was tried again, oldest first;
-	// without the task, which is the same in all of them.
+	// The status of each attempt that failed and was tried again, oldest first.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=array
 	RetriesStatus []TaskRunStatus `json:"retriesStatus,omitempty"`

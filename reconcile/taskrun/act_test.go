@@ -548,3 +548,26 @@ func TestPodThatCameAndWent(t *testing.T) {
 		}
 	})
 }
+
+// Each attempt is filed away as its status was, with the task that it ran and how
+// it was run; but copies of a large task would make the run too large to be stored.
+func TestAttemptsAreFiledWhole(t *testing.T) {
+	for size, filed := range map[int]bool{1: true, maxFiled / 2: false} {
+		run := &crds.TaskRun{}
+		check(yaml.Unmarshal(fmt.Appendf(nil, oneStepThat, strings.Repeat("x", size)), run))
+		run.Spec.Retries = 2
+		s := newServer(run)
+		s.run.Status.TaskSpec = s.run.Spec.TaskSpec
+		s.run.Status.Provenance = &crds.Provenance{FeatureFlags: map[string]any{"a": true}}
+		s.run.Status.RetriesStatus = []crds.TaskRunStatus{{PodName: "first"}}
+		p := decision{observation: observation{Run: s.run}}.retry(s.run.Status, failure(crds.TaskRunReasonStepFailed, "x"))
+		status := p.Actions[0].(PatchStatus).Status
+		if n := len(status.RetriesStatus); n != 2 || status.TaskSpec == nil || status.Provenance == nil {
+			t.Fatalf("%d attempts, task %v, provenance %v", n, status.TaskSpec, status.Provenance)
+		}
+		attempt := status.RetriesStatus[1]
+		if (attempt.TaskSpec != nil) != filed || attempt.Provenance == nil || attempt.RetriesStatus != nil {
+			t.Errorf("%d bytes: task %v, provenance %v, attempts %d", size, attempt.TaskSpec != nil, attempt.Provenance, len(attempt.RetriesStatus))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -477,12 +478,20 @@ func (d decision) finish(status crds.TaskRunStatus, condition crds.Condition, st
 	return p
 }
 
-// retry files the attempt away and begins another, which has its own time and its
-// own pod, and the same task. What was run is not filed with each attempt: it is
-// the same in all of them, and would be what makes a run too large to be stored.
+// maxFiled is how many bytes copies of the task may take in the status: an object
+// has room for 1.5 MiB, and its spec and results are in there too.
+const maxFiled = 512 << 10
+
+// retry files the attempt away, whole, and begins another, which has its own time
+// and its own pod, and the same task. A task so large that the copies in all the
+// attempts might make the run too large to be stored is not filed with them: it is
+// the same in all, and stays in the status.
 func (d decision) retry(status crds.TaskRunStatus, condition crds.Condition) Plan {
 	earlier := d.ended(status, condition)
-	earlier.RetriesStatus, earlier.TaskSpec, earlier.Provenance = nil, nil, nil
+	earlier.RetriesStatus = nil
+	if d.Run.Spec.Retries*sizeOf(earlier.TaskSpec) > maxFiled {
+		earlier.TaskSpec = nil
+	}
 	earlier.ObservedGeneration = d.Run.Generation
 	status.RetriesStatus = append(slices.Clip(status.RetriesStatus), earlier)
 	status.StartTime, status.CompletionTime, status.PodName = nil, nil, ""
@@ -490,6 +499,14 @@ func (d decision) retry(status crds.TaskRunStatus, condition crds.Condition) Pla
 	p := d.write("the attempt failed and another follows: "+condition.Reason, d.set(status, ongoing(crds.TaskRunReasonToBeRetried, condition.Message)))
 	p.Requeue = time.Millisecond
 	return p
+}
+
+func sizeOf(spec *crds.TaskSpec) int {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return len(raw)
 }
 
 // end stops an attempt from outside: by the user of the run, which is its end, or
