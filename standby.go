@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,10 +21,13 @@ func (s *standby) isOver(indexer.Change) bool { return s.over.Load() }
 
 // takeOver ends it: from here on handlers enqueue, and what the store has until
 // then is enqueued now. A change is in the store before the handlers hear of
-// it, so whichever comes first, no key is missed.
+// it, so whichever comes first, no key is missed. A key of a packed object is a
+// part of it, and who has reconciled a run may remember its key for long: so the
+// queue gets copies.
 func (s *standby) takeOver(store *indexer.Indexer, q *workqueue.Queue[types.NamespacedName]) {
 	s.over.Store(true)
 	for key := range store.Keys() {
+		key.Namespace, key.Name = strings.Clone(key.Namespace), strings.Clone(key.Name)
 		q.AddLow(key, workqueue.Cause{Source: store.Name(), Event: "take-over"})
 	}
 }

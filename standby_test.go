@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -48,5 +49,24 @@ func TestAStandbyRemembersNoKeysAndMissesNoneWhenItTakesOver(t *testing.T) {
 	news.Wait()
 	if n := queue.Len(); n != 2000 {
 		t.Errorf("%d keys of 2000 are in the queue", n)
+	}
+}
+
+// A store that nobody has read for long is packed, and each of its keys would keep
+// the object that it is a part of, for as long as the key is remembered.
+func TestTheKeysOfATakeOverKeepNoObject(t *testing.T) {
+	var s standby
+	store := indexer.New("taskruns")
+	queue := workqueue.New(workqueue.Config[types.NamespacedName]{})
+	hear(t, store, 1, func(indexer.Change) {})
+	s.takeOver(store, queue)
+	key, _, err := queue.Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of := range store.Keys() {
+		if key != of || unsafe.StringData(key.Name) == unsafe.StringData(of.Name) || unsafe.StringData(key.Namespace) == unsafe.StringData(of.Namespace) {
+			t.Errorf("%s is the key of the object itself", key)
+		}
 	}
 }
