@@ -83,8 +83,9 @@
 // takes the store with it; who waits gets a *RewoundError.
 //
 // A list of packed objects unpacks each of them, at some thirty microseconds,
-// and twice within N minutes makes all of them plain. Who only wants to know
-// what there is asks for keys, or an index, which unpack nothing. An index that
+// and twice within N minutes makes all of them plain. A resync unpacks each of
+// them, too, and leaves it packed. Who only wants to know what there is asks for
+// keys, or an index, which unpack nothing. An index that
 // is added late locks the store until it has seen every object.
 //
 // # Goroutines and locks

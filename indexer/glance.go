@@ -9,7 +9,9 @@ import (
 // Glance is what can be seen of an object without reading it: who it is, which
 // state, and its facets. It costs neither a decode nor, where the object is
 // packed, an unpacking; and it does not count as a read, so an object that is
-// only glanced at gets packed like one that nobody wants. It is of one moment.
+// only glanced at gets packed like one that nobody wants. It is of one moment. The
+// strings that it gives out may be parts of the object: clone what is to be kept
+// for longer.
 type Glance struct{ of cell }
 
 // Key is the object's.

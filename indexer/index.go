@@ -40,11 +40,12 @@ type Index[V comparable] struct {
 // value under which an object is to be found; none is fine, and one twice counts
 // once. It must depend on nothing but the object, since it is asked again when
 // the object goes; it is called with x locked, so it must be quick and not call
-// x.
+// x. The index keeps a value for as long as any object has it: clone a string that
+// is a part of something large.
 //
 // It may be called at any time, also while x runs; the store is locked until
-// the index has seen every object, and packed ones have to be unpacked. Two indices of one name are
-// a mistake in the program, and panic.
+// the index has seen every object, and packed ones have to be unpacked. Two
+// indices of one name are a mistake in the program, and panic.
 //
 // If values panics over an object, the index does without that object until
 // there is a new state of it; the object is in the store, and in the other

@@ -121,7 +121,8 @@ func (x *Indexer) Known(key types.NamespacedName) (uid types.UID, resourceVersio
 }
 
 // Keys implements fifo.Known. It runs over the keys of one moment, in their
-// order, and holds no lock while it does. Nothing is unpacked for it.
+// order, and holds no lock while it does. Nothing is unpacked for it. A key may be
+// a part of its object: clone one that is to be kept for longer.
 func (x *Indexer) Keys() iter.Seq[types.NamespacedName] {
 	m := x.moment("")
 	return func(yield func(types.NamespacedName) bool) {
