@@ -88,6 +88,7 @@ type stream struct {
 	r    *rig
 	told int    // changes of the log
 	last string // the resourceVersion that was published last
+	busy bool   // the consumer has an entry in hand
 
 	// spoils: every list is complete, and has objects that cannot be read.
 	spoils bool
@@ -113,11 +114,14 @@ func (s *stream) event() {
 	}
 }
 
-// list tells all that is there, or a part of it. After that the stream goes on
-// behind the list, or where it was.
+// list tells all that is there, or a part of it, in any order, while the consumer
+// goes on. After that the stream goes on behind the list, or where it was.
 func (s *stream) list(complete bool) {
 	s.r.Begin()
-	for _, name := range slices.Sorted(maps.Keys(s.now)) {
+	names := slices.Sorted(maps.Keys(s.now))
+	s.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		s.consume()
 		if !complete && s.IntN(2) == 0 {
 			continue
 		}
@@ -135,7 +139,35 @@ func (s *stream) list(complete bool) {
 		return
 	}
 	s.told = len(s.log)
+	s.changes()
 	s.r.Commit(strconv.Itoa(s.version))
+}
+
+// changes is what happens while a list is sent as a stream (KEP-3157): it comes
+// before the end of the list, and belongs to it.
+func (s *stream) changes() {
+	for range s.IntN(4) {
+		s.write()
+	}
+	for s.told < len(s.log) {
+		s.consume()
+		c := s.log[s.told]
+		s.told++
+		tell := s.r.Item
+		if c.deleted {
+			tell = s.r.Delete
+		}
+		if err := tell(c.object); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// consume lets the consumer take an entry or none, if it has none in hand.
+func (s *stream) consume() {
+	if !s.busy && !s.r.Idle() && s.IntN(3) == 0 {
+		s.pop(0)
+	}
 }
 
 func (s *stream) step() {
@@ -160,6 +192,8 @@ func (s *stream) step() {
 // pop lets the consumer take one entry, while the producer goes on, and checks
 // what it was told.
 func (s *stream) pop(meanwhile int) {
+	s.busy = true
+	defer func() { s.busy = false }()
 	err := s.r.Pop(context.Background(), func(e fifo.Entry) error {
 		for range meanwhile {
 			s.step()
