@@ -56,13 +56,14 @@ func unitOf(m metric) string {
 	return string(word)
 }
 
-func BenchmarkEventJSON(b *testing.B)            { round(b, eventExperiments()[0]) }
-func BenchmarkEventSmallJSON(b *testing.B)       { round(b, eventExperiments()[1]) }
-func BenchmarkEventProtobuf(b *testing.B)        { round(b, eventExperiments()[2]) }
-func BenchmarkEventJSONOverTLS(b *testing.B)     { round(b, eventExperiments()[3]) }
-func BenchmarkEventProtobufOverTLS(b *testing.B) { round(b, eventExperiments()[4]) }
-func BenchmarkSync(b *testing.B)                 { round(b, syncing()) }
-func BenchmarkTaskRunHeap(b *testing.B)          { round(b, restingTaskRuns()) }
+func BenchmarkEventJSON(b *testing.B)           { round(b, eventExperiments()[0]) }
+func BenchmarkEventSmallJSON(b *testing.B)      { round(b, eventExperiments()[1]) }
+func BenchmarkEventProtobuf(b *testing.B)       { round(b, eventExperiments()[2]) }
+func BenchmarkEventJSONPlain(b *testing.B)      { round(b, eventExperiments()[3]) }
+func BenchmarkEventSmallJSONPlain(b *testing.B) { round(b, eventExperiments()[4]) }
+func BenchmarkEventProtobufPlain(b *testing.B)  { round(b, eventExperiments()[5]) }
+func BenchmarkSync(b *testing.B)                { round(b, syncing()) }
+func BenchmarkTaskRunHeap(b *testing.B)         { round(b, restingTaskRuns()) }
 
 func BenchmarkEventAllocs(b *testing.B) { round(b, allocations()) }
 func BenchmarkIndex(b *testing.B)       { round(b, indexing()) }

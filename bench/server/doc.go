@@ -3,11 +3,11 @@
 // own, so that the CPU time of this process is the client's alone.
 //
 //	this process                          its child
-//	a chain of ours, or client-go's ──HTTP/1.1──▶ LIST, watch-list, WATCH: bytes that are there already
+//	a chain of ours, or client-go's ──HTTP/2, TLS──▶ LIST, watch-list, WATCH: bytes that are there already
 //	Server.Begin, Expire, Count ─────POST──────▶ now the events; now forget all watches
 //
-// The same bytes go to both sides, over TCP on loopback, without compression, and
-// without TLS unless it is asked for.
+// The same bytes go to both sides, over loopback, as a cluster has it: HTTP/2 and
+// TLS; without compression. Or over HTTP/1.1, without TLS.
 //
 // What it promises:
 //

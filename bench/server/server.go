@@ -53,7 +53,7 @@ func serve(text string) error {
 		_ = s.Close()
 	}()
 	scheme := "http"
-	if spec.TLS {
+	if !spec.Plain {
 		scheme = "https"
 		own, err := certificate()
 		if err != nil {
@@ -62,10 +62,10 @@ func serve(text string) error {
 		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13}
 	}
 	fmt.Printf("%s://%s\n", scheme, l.Addr())
-	if spec.TLS {
-		err = s.ServeTLS(l, "", "")
-	} else {
+	if spec.Plain {
 		err = s.Serve(l)
+	} else {
+		err = s.ServeTLS(l, "", "")
 	}
 	if !errors.Is(err, http.ErrServerClosed) {
 		return err

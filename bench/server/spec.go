@@ -32,8 +32,9 @@ type Spec struct {
 	// the record.
 	Least int `json:"least"`
 	Most  int `json:"most"`
-	// TLS serves HTTP/2 over TLS, with a certificate that is not to be checked.
-	TLS bool `json:"tls"`
+	// Plain serves HTTP/1.1 without TLS. Otherwise it is HTTP/2 over TLS, as every
+	// cluster has it, with a certificate that is not to be checked.
+	Plain bool `json:"plain"`
 	// Seed of the generator.
 	Seed uint64 `json:"seed"`
 }
