@@ -46,8 +46,10 @@ func (d *Dictionary) Packer() (*Packer, error) {
 // Pack makes a packed form of o, which stays as it is. It returns nil, and o is
 // better kept plain, where the packed form would not be smaller than the bytes,
 // or would not come back as o is: that is so for an object of which facts were
-// cut, such as its labels, and is found out by unpacking what was packed.
+// cut, such as its labels, and is found out by unpacking what was packed. An
+// object that was lent is packed as Own would keep it.
 func (p *Packer) Pack(o *Object) *Packed {
+	o = o.Own()
 	p.frame = p.encoder.EncodeAll(o.raw, p.frame[:0])
 	if len(p.frame)-len(frameMagic) >= len(o.raw) || !fits(o) {
 		return nil

@@ -288,3 +288,29 @@ func FuzzPack(f *testing.F) {
 		}
 	})
 }
+
+func TestALentObjectIsPackedAsItsOwn(t *testing.T) {
+	p, err := dictionary(t, scan(t, pod)).Packer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lending(t, func(way string, o *wire.Object) {
+		packed := p.Pack(o)
+		if packed == nil {
+			t.Fatalf("%s: it does not pack", way)
+		}
+		back, err := packed.Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameObject(t, way, back, o.Own())
+	})
+	phase := wire.NewFacet(`status.phase`)
+	e, err := wire.NewScanner(phase).Events(wire.JSON, strings.NewReader(`{"type":"ADDED","object":`+pod+`}`)).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, known := p.Pack(e.Object).Facet(phase); value != "Running" || !known {
+		t.Errorf("its phase is %q, %t", value, known)
+	}
+}
