@@ -13,8 +13,8 @@ import (
 // partition it first tries to give the Lease back, for as long as it tried to
 // renew it, and two leaders were at work in the meantime.
 //
-// The time counts from the moment before the renewal was sent, which is the one
-// that it writes into the Lease.
+// The time counts from the moment before the renewal was sent, so it runs out
+// before that of any replica that has seen the renewal.
 type heldLock struct {
 	resourcelock.Interface
 
