@@ -74,7 +74,8 @@
 //     Bookmarks come once a minute, so a peer that is gone is noticed within 90 s;
 //     sooner by a ping of HTTP/2. (TestSilenceIsCut,
 //     TestPingsFindAHalfOpenConnection,
-//     TestSilenceFindsAHalfOpenConnectionWithoutPings)
+//     TestSilenceFindsAHalfOpenConnectionWithoutPings,
+//     TestShardQuestionLeavesASilentConnection)
 //  9. Whatever it is doing, Run returns as soon as its context ends, and leaves
 //     no goroutine, timer or request behind. (TestStopsAtOnceInEveryState; how
 //     long it takes is BenchmarkStop's ms-max)
@@ -88,8 +89,9 @@
 //  12. Quarantine is bounded, in keys and in requests: one at a time, one in a
 //     second, none in an outage. What it brings is never older than what an event
 //     has brought. (TestQuarantineIsBounded, TestRefetchesBackOff,
-//     TestNothingIsAskedForInAnOutage, TestAnswerOlderThanAnEventIsDropped,
-//     TestAnswerOlderThanARefusalIsDropped)
+//     TestRefetchesKeepTheirPaceOverWatches, TestNothingIsAskedForInAnOutage,
+//     TestAnswerOlderThanAnEventIsDropped, TestAnswerOlderThanARefusalIsDropped,
+//     TestAnswerOfAnotherMomentIsNone)
 //  13. A shard is asked for where the server has shards, else everything; which of
 //     the two is known before the first list.
 //     (TestShardIsAskedForWhereTheServerHasIt,
@@ -146,9 +148,11 @@
 // left the selectors must look deleted. And at that resourceVersion, since then
 // the answer fits into the stream where it stands, and no two versions need ever
 // be compared: if no event of the key came while it was on its way, it is true;
-// if one did, that event knows better, and the answer is dropped. A server that
-// does not answer (it has forgotten that state, or selects by nothing) is asked
-// for a list of all when the watch ends.
+// if one did, that event knows better, and the answer is dropped. An answer that
+// names another resourceVersion, as of a server that passes over
+// resourceVersionMatch, fits nowhere and is none. A server that does not answer
+// (or has forgotten that state, or selects by nothing) is asked for a list of all
+// when the watch ends.
 //
 // # Shards
 //

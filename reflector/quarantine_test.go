@@ -327,6 +327,69 @@ func TestAnswerWithAnotherObjectIsNone(t *testing.T) {
 	})
 }
 
+// An answer that shows another moment than the one asked about, or a part of one,
+// says nothing about the stream: an object may be missing there that is here, and
+// one that is there may be older than what an event has brought. A server that
+// does not know resourceVersionMatch gives such answers.
+func TestAnswerOfAnotherMomentIsNone(t *testing.T) {
+	for name, no := range map[string]act{
+		"nothing, in the past":          list("8", ""),
+		"nothing, in the future":        list("15", ""),
+		"nothing, on the first page":    list("10", "c1"),
+		"nothing, at no moment":         list("", ""),
+		"the object, as it was":         list("8", "", pod("bad", "7")),
+		"the object, as it will be":     list("15", "", pod("bad", "14")),
+		"the object, before the moment": send(`{"kind":"PodList","items":[` + pod("bad", "7") + `],"metadata":{"resourceVersion":"8"}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, Config{}, []answer{
+				{event("ADDED", pod("bad", "5")), endOfInitial("9"), event("MODIFIED", pod("bad", "10")), quiet(1, "12")},
+				{no}, {no}, {no}, {no}, {no},
+				{event("ADDED", pod("bad", "10")), endOfInitial("13"), open},
+			}, func(s *story) {
+				s.pass(500 * time.Millisecond)
+				s.relent()
+				s.pass(30 * time.Second)
+				if got := s.r.Quarantine(); len(got) != 1 || !errors.Is(got[0].Err, errElsewhen) {
+					s.t.Errorf("in quarantine are %+v", got)
+				}
+				s.pass(29 * time.Second)
+				s.after(time.Second, `
+					1m0s bookmark 12
+					1m0s WATCHLIST rv=12
+					1m0s begin
+					1m0s item bad@10
+					1m0s released bad
+					1m0s commit 13
+					1m0s relisted: gap
+				`)
+			})
+		})
+	}
+}
+
+// The pace is one over all watches: where they are short, nothing is asked for
+// more often.
+func TestRefetchesKeepTheirPaceOverWatches(t *testing.T) {
+	tell(t, Config{HealthyAfter: time.Millisecond}, []answer{
+		synced("9", event("ADDED", spoilt("a", "10")), event("ADDED", spoilt("b", "11")), pause(1100*time.Millisecond)),
+		{list("11", "")},
+		{open},
+		{list("11", "")},
+	}, func(s *story) {
+		s.pass(500 * time.Millisecond)
+		s.after(2*time.Second, `
+			1s LIST of metadata.name=a rv=11
+			1s gone a
+			1s released a
+			1.1s WATCH rv=11
+			2s LIST of metadata.name=b rv=11
+			2s gone b
+			2s released b
+		`)
+	})
+}
+
 // Nothing is asked for while there is no watch: an outage sees no more requests
 // for it.
 func TestNothingIsAskedForInAnOutage(t *testing.T) {
@@ -350,7 +413,7 @@ func TestQuarantineIsBounded(t *testing.T) {
 	}
 	script := []answer{append(many, pause(300*time.Millisecond), quiet(1, "3000"))}
 	for i := range 60 {
-		script = append(script, answer{list("2000", "", spoilt(fmt.Sprintf("bad-%04d", i), "10"))})
+		script = append(script, answer{list(fmt.Sprint(quarantineSize+14), "", spoilt(fmt.Sprintf("bad-%04d", i), "10"))})
 	}
 	tell(t, Config{}, append(script, synced("4000", open)), func(s *story) {
 		s.pass(59500 * time.Millisecond)

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/wire"
 )
@@ -28,11 +29,11 @@ const refetchPace = time.Second
 func (r *Reflector) refetches(ctx context.Context, p position) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for soonest := time.Now(); ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		c, at, wait := r.due()
-		if wait = max(wait, time.Until(soonest)); wait <= 0 {
+		if wait = max(wait, time.Until(r.soonest)); wait <= 0 {
 			r.refetch(ctx, p, c, at)
-			soonest = time.Now().Add(refetchPace)
+			r.soonest = time.Now().Add(refetchPace)
 			continue
 		}
 		timer.Reset(wait)
@@ -58,28 +59,50 @@ func (r *Reflector) due() (c confined, at string, wait time.Duration) {
 	return c, r.status.ResourceVersion, time.Until(c.Next)
 }
 
-// refetch asks for one object. It is a list of one, not a GET: the verb is one
-// that a reflector has anyway; a selector that the object left counts as its
-// deletion, as it does in a watch; and a list can be asked for the past.
+// refetch asks for one object, and tells the sink what came of it.
 func (r *Reflector) refetch(ctx context.Context, p position, c confined, at string) {
-	opts := r.options(p)
-	opts.FieldSelector = also(opts.FieldSelector, fields.OneTermEqualSelector("metadata.name", c.Key.Name).String())
-	opts.ResourceVersion, opts.ResourceVersionMatch = at, metav1.ResourceVersionMatchExact
-	s, err := r.open(ctx, r.request(c.Key.Namespace, r.accept(p)), opts)
-	if err == nil {
-		defer s.close()
-		there := false
-		_, err = r.readList(s, func(o *wire.Object, err error) error {
-			there = true
-			return r.fetched(c, o, err)
-		})
-		if err == nil && !there {
-			r.vanished(c)
-		}
+	o, err := r.one(ctx, p, c.Key, at)
+	switch {
+	case ctx.Err() != nil:
+		return // the next watch asks again
+	case err == nil && o == nil:
+		r.vanished(c)
+		return
+	case err == nil, isUnreadable(err):
+		err = r.fetched(c, o, err)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		r.notFetched(c, err)
 	}
+}
+
+// one is the object of a key as it was at a resourceVersion, nil if there was
+// none. It is a list of one, not a GET: the verb is one that a reflector has
+// anyway; a selector that the object left counts as its deletion, as it does in a
+// watch; and a list can be asked for the past. An answer is used when it is
+// complete: its resourceVersion, which may come last, says whether it is one.
+func (r *Reflector) one(ctx context.Context, p position, key types.NamespacedName, at string) (found *wire.Object, err error) {
+	opts := r.options(p)
+	opts.FieldSelector = also(opts.FieldSelector, fields.OneTermEqualSelector("metadata.name", key.Name).String())
+	opts.ResourceVersion, opts.ResourceVersionMatch = at, metav1.ResourceVersionMatchExact
+	s, err := r.open(ctx, r.request(key.Namespace, r.accept(p)), opts)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	meta, err := r.readList(s, func(o *wire.Object, err error) error {
+		if err == nil && o.Key() != key {
+			err = errStranger
+		}
+		if err == nil {
+			found = o.Own()
+		}
+		return err
+	})
+	if err == nil && (meta.ResourceVersion != at || meta.Continue != "") {
+		err = errElsewhen
+	}
+	return found, err
 }
 
 // also is both of two field selectors.
@@ -92,9 +115,6 @@ func also(selector, more string) string {
 
 // fetched is the object, or the reason why it cannot be read even now.
 func (r *Reflector) fetched(was confined, o *wire.Object, err error) error {
-	if err == nil && o.Key() != was.Key {
-		return errStranger
-	}
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	if !r.isStill(was) {
@@ -122,7 +142,10 @@ func (r *Reflector) vanished(was confined) {
 	}
 }
 
-var errStranger = errors.New("the answer is another object")
+var (
+	errStranger = errors.New("the answer is another object")
+	errElsewhen = errors.New("the answer is not the whole of what there was at the resourceVersion that was asked about")
+)
 
 // refusedAgainError is an answer that was no better than what it was to put right.
 type refusedAgainError struct{ error }
@@ -147,8 +170,8 @@ func isNoAnswer(err error) bool {
 	switch classify(err) {
 	case expired, tooLarge, denied, missing, rejected, unacceptable:
 		return true
-	default: // trouble that passes, unless the field selector was passed over
-		return errors.Is(err, errStranger)
+	default: // trouble that passes, unless a parameter was passed over
+		return errors.Is(err, errStranger) || errors.Is(err, errElsewhen)
 	}
 }
 

@@ -29,6 +29,9 @@ type Reflector struct {
 	turn sync.Mutex
 	// confinement wakes the goroutine that asks for what is in quarantine.
 	confinement chan struct{}
+	// soonest is when that goroutine may make its next request. Each watch has one
+	// of its own, after that of the watch before has ended.
+	soonest time.Time
 
 	mu         sync.Mutex // guards what follows; not held while hooks or the sink are called
 	status     Status

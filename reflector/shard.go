@@ -20,7 +20,7 @@ import (
 func (r *Reflector) probe(ctx context.Context, p position) outcome {
 	opts := r.options(p)
 	opts.ShardSelector, opts.Limit = r.cfg.ShardSelector, 1
-	sharded, err := r.ask(ctx, opts)
+	sharded, err := r.ask(ctx, p, opts)
 	o := r.outcomeOf(ctx, outcome{sharded: sharded}, "ask for one shard of", err)
 	if o.end == complete || o.end == rejected {
 		r.learn(ctx, sharded)
@@ -29,8 +29,8 @@ func (r *Reflector) probe(ctx context.Context, p position) outcome {
 }
 
 // ask reports whether a list of these options is one shard's.
-func (r *Reflector) ask(ctx context.Context, opts metav1.ListOptions) (bool, error) {
-	s, err := r.open(ctx, r.request(r.cfg.Namespace, typeJSON), opts)
+func (r *Reflector) ask(ctx context.Context, p position, opts metav1.ListOptions) (bool, error) {
+	s, err := r.open(ctx, r.requestFrom(p).SetHeader("Accept", typeJSON), opts)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,9 @@
 package reflector
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -128,5 +130,17 @@ func TestShardQuestionIsAskedUntilItIsAnswered(t *testing.T) {
 			1m54.8s commit 9
 			1m54.8s WATCH shard rv=9
 		`)
+	})
+}
+
+// A question that went out by a dead connection is not asked by it again.
+func TestShardQuestionLeavesASilentConnection(t *testing.T) {
+	var bids []bool
+	note := func(_ http.ResponseWriter, r *http.Request) { bids = append(bids, r.Close) }
+	tell(t, Config{ShardSelector: half}, []answer{{note, mute}, append(answer{note}, oneOf(shardInfo, "")...), append(answer{note}, synced("9", open)...)}, func(s *story) {
+		s.pass(2 * time.Minute)
+		if want := []bool{false, true, false}; !slices.Equal(bids, want) {
+			s.t.Errorf("the connection was bidden to close: %v, want %v", bids, want)
+		}
 	})
 }

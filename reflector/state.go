@@ -214,7 +214,7 @@ func (p position) after(o outcome) position {
 	pausing := p.state == BackingOff || p.state == Suspended
 	p.suspect = o.end == silent || p.suspect && pausing
 	if o.end == unacceptable {
-		if p.spellings > 0 {
+		if p.spellings > 0 && !o.opened { // nothing has come that must not be forgotten
 			p.spellings--
 			p.err = o.err
 			return p.to(p.state)

@@ -104,6 +104,7 @@ func TestEveryEndingInEveryState(t *testing.T) {
 		{Watching, rejected, "", "watch-listing: rejected"},
 		{Watching, unacceptable, "", "watch-listing: rejected"},
 		{Watching, unacceptable, "spellings", "watching"},
+		{Watching, unacceptable, "opened spellings", "watch-listing: rejected"},
 		{Watching, rejected, "failures", "backing-off, then watch-listing: rejected"},
 		{Watching, rejected, "fresh", "backing-off, then watch-listing: rejected"},
 	} {
