@@ -72,6 +72,7 @@ func (b blueprint) collector(template crds.PodTemplate) corev1.Container {
 		Command:         []string{entrypointInImage},
 		Args:            args,
 		SecurityContext: restricted(template),
+		Resources:       b.config.resources(collectorName, corev1.ResourceRequirements{}),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: volumePrefix + "results", MountPath: resultsDir, ReadOnly: true},
 			{Name: volumePrefix + "steps", MountPath: stepsDir, ReadOnly: true},

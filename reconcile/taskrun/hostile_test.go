@@ -27,7 +27,7 @@ func TestNamesAreOnlyNames(t *testing.T) {
 			"a sidecar":          {Steps: []crds.Step{{Image: "x", Script: "x"}}, Sidecars: []crds.Sidecar{{Name: name + "/", Image: "x"}}},
 		} {
 			run := &crds.TaskRun{Spec: crds.TaskRunSpec{TaskSpec: &spec}}
-			if _, refused := resolve(run, nil, nil); refused == nil {
+			if _, refused := resolve(run, nil, nil, Config{}); refused == nil {
 				t.Errorf("%s may be called %q", what, name)
 			}
 		}
@@ -46,7 +46,7 @@ taskSpec:
   - {name: b, image: x, script: "$(params.sly)|$(params.sly)secret)", env: [{name: A, value: $(params.sly)}], args: [$(params.sly)]}
 `)
 		run.Spec.Params = crds.Params{{Name: "sly", Value: crds.NewString(value)}, {Name: "secret", Value: crds.NewString("canary")}}
-		spec, refused := resolve(run, nil, nil)
+		spec, refused := resolve(run, nil, nil, Config{})
 		if refused != nil {
 			t.Fatal(refused)
 		}
@@ -149,7 +149,7 @@ func TestLargeScriptComesInPieces(t *testing.T) {
 	run := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
 	run.Spec.TaskSpec.Steps[0].Script = strings.Repeat("echo $(params.x) ü\n", 1<<20/14)
 	run.Spec.Params = crds.Params{{Name: "x", Value: crds.NewString("y")}}
-	spec, refused := resolve(run, nil, nil)
+	spec, refused := resolve(run, nil, nil, Config{})
 	if refused != nil {
 		t.Fatal(refused)
 	}

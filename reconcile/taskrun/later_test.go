@@ -57,7 +57,7 @@ taskSpec:
   - {name: action, ref: {name: a}, params: [{name: p, value: "$(context.task.retry-count)$(params.sly)"}]}
 `)
 	action := &crds.StepAction{Spec: crds.StepActionSpec{Image: "x", Script: "$(params.p) $(context.task.retry-count)", Params: crds.ParamSpecs{{Name: "p"}}}}
-	spec, refused := resolve(run, nil, map[string]actionAnswer{"a": {Action: action}})
+	spec, refused := resolve(run, nil, map[string]actionAnswer{"a": {Action: action}}, Config{})
 	if refused != nil {
 		t.Fatal(refused)
 	}

@@ -73,16 +73,19 @@ func (b *blueprint) sketch() (sketch, *refusal) {
 		}
 	}
 	v := runVariables(b.run, b.spec)
-	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v); err != nil {
+	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v, b.config); err != nil {
 		return s, invalid("%v", err)
 	}
-	if s.template, err = b.podTemplate(v); err != nil {
+	if s.template, err = apply(v, podTemplate(b.run, b.config)); err != nil {
 		return s, invalid("spec.podTemplate %v", err)
 	}
 	if s.steps, err = mergeTemplate(b.spec, s.workspaces); err != nil {
 		return s, invalid("stepTemplate: %v", err)
 	}
 	stepResources(b.run, s.steps)
+	for i, step := range s.steps {
+		s.steps[i].container.Resources = b.config.resources(containerName(step.Step, i), step.container.Resources)
+	}
 	shareDefaults(s.steps, b.limitRanges)
 	return s, nil
 }
@@ -96,6 +99,9 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 		Spec:       b.podSpec(s.template),
 	}
 	pod.Spec.InitContainers = append(b.prepare(s.template), b.sidecars(s.workspaces)...)
+	for i, c := range pod.Spec.InitContainers {
+		pod.Spec.InitContainers[i].Resources = b.config.resources(c.Name, c.Resources)
+	}
 	all := len(pod.Spec.InitContainers) + len(s.steps)
 	if b.collects() {
 		all++
@@ -109,13 +115,6 @@ func (b blueprint) pod(s sketch) (*corev1.Pod, *refusal) {
 		return nil, invalid("there is more than one volume with the name %q; the names of volumes in the task, in the pod template and of this controller (%s*) must differ", name, volumePrefix)
 	}
 	return pod, nil
-}
-
-func (b blueprint) podTemplate(v variables) (crds.PodTemplate, error) {
-	if b.run.Spec.PodTemplate == nil {
-		return crds.PodTemplate{}, nil
-	}
-	return apply(v, *b.run.Spec.PodTemplate)
 }
 
 func (b blueprint) meta() metav1.ObjectMeta {

@@ -15,7 +15,7 @@ import (
 func podOf(t *testing.T, spec string) *corev1.Pod {
 	t.Helper()
 	run := parseRun(t, spec)
-	resolved, refused := resolve(run, nil, nil)
+	resolved, refused := resolve(run, nil, nil, Config{})
 	if refused != nil {
 		t.Fatal(refused)
 	}

@@ -19,10 +19,7 @@ import (
 // template, or of the ServiceAccount where that names none (as the API server's
 // admission does it). Secrets that are not there are left out, as on the node.
 func (r *Reconciler) pullSecrets(ctx context.Context, run *crds.TaskRun) ([]corev1.Secret, error) {
-	var names []corev1.LocalObjectReference
-	if t := run.Spec.PodTemplate; t != nil {
-		names = t.ImagePullSecrets
-	}
+	names := podTemplate(run, r.config).ImagePullSecrets
 	if len(names) == 0 {
 		account, err := r.account(ctx, run)
 		if err != nil {

@@ -28,7 +28,7 @@ func invalid(format string, args ...any) *refusal {
 //
 // task is the Task of spec.taskRef, and nil for an embedded one; actions are the
 // StepActions that its steps refer to.
-func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer) (*crds.TaskSpec, *refusal) {
+func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer, c Config) (*crds.TaskSpec, *refusal) {
 	spec := taskSpec(run, task)
 	if refused := unserved(run, spec); refused != nil {
 		return nil, refused
@@ -43,7 +43,7 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
 	}
 	v := runVariables(run, spec)
-	w, err := newWorkspaces(run, spec, v)
+	w, err := newWorkspaces(run, spec, v, c)
 	if err != nil {
 		return nil, invalid("%v", err)
 	}

@@ -106,6 +106,13 @@ type storyConfig struct {
 	KeepPodOnCancel         bool                  `json:"keepPodOnCancel,omitempty"`
 	ForbiddenEnv            []string              `json:"forbiddenEnv,omitempty"`
 	Images                  map[string]storyImage `json:"images,omitempty"`
+
+	DefaultTimeout        metav1.Duration                        `json:"defaultTimeout,omitzero"`
+	DefaultServiceAccount string                                 `json:"defaultServiceAccount,omitempty"`
+	ManagedByLabel        string                                 `json:"managedByLabel,omitempty"`
+	PodTemplate           *crds.PodTemplate                      `json:"podTemplate,omitempty"`
+	ContainerResources    map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
+	WorkspaceBinding      *crds.WorkspaceBinding                 `json:"workspaceBinding,omitempty"`
 }
 
 type storyImage struct {
@@ -211,6 +218,12 @@ func (w *world) restart() {
 		CompressMessages:        w.config.CompressMessages,
 		KeepPodOnCancel:         w.config.KeepPodOnCancel,
 		ForbiddenEnv:            w.config.ForbiddenEnv,
+		DefaultTimeout:          w.config.DefaultTimeout.Duration,
+		DefaultServiceAccount:   w.config.DefaultServiceAccount,
+		ManagedByLabel:          w.config.ManagedByLabel,
+		PodTemplate:             w.config.PodTemplate,
+		ContainerResources:      w.config.ContainerResources,
+		WorkspaceBinding:        w.config.WorkspaceBinding,
 	}, Parts{
 		Caches:   w.server.caches(),
 		Client:   w.server,

@@ -63,6 +63,16 @@ type Config struct {
 	// KeepPodOnCancel leaves the pod of a cancelled run, stopped, with its logs.
 	// Default: it is deleted.
 	KeepPodOnCancel bool
+	// PodTemplate is for what the pod template of a run leaves out, field by field.
+	// Default: nothing.
+	PodTemplate *crds.PodTemplate
+	// ContainerResources are for containers that say nothing about theirs, by the
+	// container's name, by "prefix-" and what its name begins with before a "-", or
+	// by "default" for the others. Default: none.
+	ContainerResources map[string]corev1.ResourceRequirements
+	// WorkspaceBinding is for workspaces that a task needs and a run does not bind;
+	// its name is not used. Default: such a run fails.
+	WorkspaceBinding *crds.WorkspaceBinding
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.
@@ -97,17 +107,12 @@ func (c Config) explainPendingAfter() time.Duration {
 	return c.ExplainPendingAfter
 }
 
-// manager is who executes the run.
-func manager(run *crds.TaskRun) string {
-	if run.Spec.ManagedBy == nil || *run.Spec.ManagedBy == "" {
-		return crds.ManagedBy
-	}
-	return *run.Spec.ManagedBy
-}
-
 // ours tells whether the run is for this controller.
 func (c Config) ours(run *crds.TaskRun) bool {
-	by := manager(run)
+	by := crds.ManagedBy
+	if run.Spec.ManagedBy != nil && *run.Spec.ManagedBy != "" {
+		by = *run.Spec.ManagedBy
+	}
 	if len(c.ManagedBy) == 0 {
 		return by == crds.ManagedBy
 	}

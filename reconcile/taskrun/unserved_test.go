@@ -25,7 +25,7 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 		run := parseRun(t, spec)
 		_, refused := source(run)
 		if refused == nil {
-			_, refused = resolve(run, nil, nil)
+			_, refused = resolve(run, nil, nil, Config{})
 		}
 		if refused == nil || refused.reason != crds.TaskRunReasonFailedValidation || !strings.HasPrefix(refused.message, field+" is not served") {
 			t.Errorf("%s: %v", field, refused)
@@ -39,7 +39,7 @@ func TestMessagesHaveAnEnd(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&script, "$(params.päram%d) ", i)
 	}
-	_, refused := resolve(parseRun(t, "taskSpec: {steps: [{image: x, script: '"+script.String()+"'}]}"), nil, nil)
+	_, refused := resolve(parseRun(t, "taskSpec: {steps: [{image: x, script: '"+script.String()+"'}]}"), nil, nil, Config{})
 	got := failure(refused.reason, refused.message).Message
 	if len(got) > maxConditionMessage+20 || !utf8.ValidString(got) || !strings.HasPrefix(got, "non-existent variable: [$(params.päram0)") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
@@ -51,7 +51,7 @@ func TestLongTaskNameIsRefused(t *testing.T) {
 	for length, fine := range map[int]bool{63: true, 64: false} {
 		run := parseRun(t, "taskRef: {name: "+strings.Repeat("x", length)+"}")
 		task := &crds.Task{Spec: crds.TaskSpec{Steps: []crds.Step{{Image: "x", Script: "x"}}}}
-		if _, refused := resolve(run, task, nil); (refused == nil) != fine {
+		if _, refused := resolve(run, task, nil, Config{}); (refused == nil) != fine {
 			t.Errorf("%d characters: %v", length, refused)
 		}
 	}
@@ -123,7 +123,7 @@ func TestInvalidIsRefused(t *testing.T) {
 		run := parseRun(t, spec)
 		_, refused := source(run)
 		if refused == nil {
-			_, refused = resolve(run, nil, nil)
+			_, refused = resolve(run, nil, nil, Config{})
 		}
 		if refused == nil || refused.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", spec, refused, want)
@@ -135,7 +135,7 @@ func TestInvalidIsRefused(t *testing.T) {
 func TestBindingOfReferredTaskMustBeDeclared(t *testing.T) {
 	run := parseRun(t, "taskRef: {name: t}\nworkspaces: [{name: w, emptyDir: {}}]")
 	task := &crds.Task{Spec: *parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}").Spec.TaskSpec}
-	_, refused := resolve(run, task, nil)
+	_, refused := resolve(run, task, nil, Config{})
 	if refused == nil || refused.message != `workspace binding "w" does not match any declared workspace` {
 		t.Errorf("got %v", refused)
 	}
@@ -144,7 +144,7 @@ func TestBindingOfReferredTaskMustBeDeclared(t *testing.T) {
 func TestLongNamesAreRefused(t *testing.T) {
 	run := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
 	run.Name = strings.Repeat("a", 64)
-	if _, refused := resolve(run, nil, nil); refused == nil || !strings.Contains(refused.message, "metadata.name has 64 characters") {
+	if _, refused := resolve(run, nil, nil, Config{}); refused == nil || !strings.Contains(refused.message, "metadata.name has 64 characters") {
 		t.Errorf("got %v", refused)
 	}
 }

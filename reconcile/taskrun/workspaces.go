@@ -22,12 +22,12 @@ type workspaces struct {
 
 // newWorkspaces replaces the variables of both sides. An embedded task need not
 // declare what the run binds (Tekton's propagated workspaces).
-func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables) (workspaces, error) {
+func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables, c Config) (workspaces, error) {
 	declared := slices.Clone(spec.Workspaces)
 	for i := range declared {
 		declared[i].MountPath = v.text(declared[i].MountPath)
 	}
-	w, err := bind(run, declared, v)
+	w, err := bind(run, declared, v, c)
 	if err != nil || run.Spec.TaskSpec == nil {
 		return w, err
 	}
@@ -40,10 +40,10 @@ func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables) (workspa
 }
 
 // bind takes declarations whose variables have been replaced.
-func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables) (workspaces, error) {
+func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables, c Config) (workspaces, error) {
 	w := workspaces{run: run.UID, declared: declared}
 	var err error
-	if w.bindings, err = apply(v, run.Spec.Workspaces); err != nil {
+	if w.bindings, err = apply(v, bindUnbound(declared, run.Spec.Workspaces, c)); err != nil {
 		return w, fmt.Errorf("workspaces of the run: %w", err)
 	}
 	for _, b := range w.bindings {
