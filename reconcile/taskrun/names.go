@@ -67,14 +67,17 @@ func containerName(step crds.Step, i int) string {
 	if step.Name == "" {
 		return fmt.Sprintf("%sunnamed-%d", stepPrefix, i)
 	}
-	return cutName(stepPrefix + step.Name)
+	return cutName(stepPrefix, step.Name)
 }
 
-func cutName(name string) string {
-	if len(name) > maxNameLength {
-		name = strings.TrimRight(name[:maxNameLength], "-")
+// cutName never cuts into the prefix: a name of nothing but dashes would leave less
+// than that, and the container would be nobody's. It leaves the prefix alone, which
+// is no legal name and is refused as one.
+func cutName(prefix, name string) string {
+	if room := maxNameLength - len(prefix); len(name) > room {
+		name = strings.TrimRight(name[:room], "-")
 	}
-	return name
+	return prefix + name
 }
 
 // volumeName names the volume of a workspace. Tekton draws it by lot and so

@@ -22,6 +22,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
 		return nil, err
 	}
+	if !r.config.ours(o.Run) {
+		return o, nil // not a call for what is another controller's
+	}
 	if err := r.observePod(ctx, doubt, o); err != nil {
 		return nil, err
 	}

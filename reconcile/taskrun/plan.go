@@ -169,7 +169,7 @@ func plan(o observation, now time.Time, c Config) Plan {
 	case run.DeletionTimestamp != nil:
 		return Plan{Why: "the run is being deleted, and its pod with it"}
 	case !c.ours(run):
-		return Plan{Why: fmt.Sprintf("the run is managed by %q", *run.Spec.ManagedBy)}
+		return Plan{Why: fmt.Sprintf("the run is managed by %q", manager(run))}
 	case run.IsDone():
 		return d.tidy()
 	case o.Unreadable != nil:
@@ -266,7 +266,11 @@ func (d decision) withoutPod() Plan {
 	if d.hasBegun(d.Run) {
 		return d.finish(d.Run.Status, failure(crds.TaskRunReasonPodDeleted, fmt.Sprintf("pod %q was deleted before its steps had ended", podName(d.Run))), nil)
 	}
-	if d.Run.Status.TaskSpec != nil {
+	if spec := d.Run.Status.TaskSpec; spec != nil {
+		// It was checked when it was written down; since then others may have written.
+		if refused := checkTask(spec); refused != nil {
+			return d.refuse(refused)
+		}
 		return d.create("the run has no pod", nil, d.again())
 	}
 	_, refused := source(d.Run)
@@ -620,7 +624,7 @@ func (d decision) running(why string, status crds.TaskRunStatus) Plan {
 
 // adopt fills in what the status should say of a pod that exists. The start is
 // missing after a wait for quota, which does not count; the spec is missing only
-// if somebody has erased the status.
+// if somebody has erased the status, and stays so if its Task is gone, too.
 func (d decision) adopt() crds.TaskRunStatus {
 	status := d.Run.Status
 	status.PodName = d.Pod.Name

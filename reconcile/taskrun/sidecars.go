@@ -26,7 +26,7 @@ func sidecarName(sidecar crds.Sidecar, i int) string {
 	if sidecar.Name == "" {
 		return fmt.Sprintf("%sunnamed-%d", sidecarPrefix, i)
 	}
-	return cutName(sidecarPrefix + sidecar.Name)
+	return cutName(sidecarPrefix, sidecar.Name)
 }
 
 func (b blueprint) sidecars(w workspaces) []corev1.Container {

@@ -107,12 +107,17 @@ func (c Config) explainPendingAfter() time.Duration {
 	return c.ExplainPendingAfter
 }
 
+// manager is who executes the run.
+func manager(run *crds.TaskRun) string {
+	if run.Spec.ManagedBy == nil || *run.Spec.ManagedBy == "" {
+		return crds.ManagedBy
+	}
+	return *run.Spec.ManagedBy
+}
+
 // ours tells whether the run is for this controller.
 func (c Config) ours(run *crds.TaskRun) bool {
-	by := crds.ManagedBy
-	if run.Spec.ManagedBy != nil && *run.Spec.ManagedBy != "" {
-		by = *run.Spec.ManagedBy
-	}
+	by := manager(run)
 	if len(c.ManagedBy) == 0 {
 		return by == crds.ManagedBy
 	}
