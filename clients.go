@@ -118,6 +118,7 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	if err := settings.err(); err != nil {
 		return nil, err
 	}
+	settings.warn(ctx)
 	if c.entrypointImage, err = entrypointImage(ctx, cfg, core); err != nil {
 		return nil, err
 	}

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
 	"millrace/reconcile/taskrun"
@@ -26,9 +29,10 @@ type settings struct {
 // settingsOf is one ConfigMap. A key that is not there, or is empty, has Tekton's
 // default; one that is not what it must be ends the program with a word about it.
 type settingsOf struct {
-	name string
-	data map[string]string
-	err  error // the first
+	name  string
+	data  map[string]string
+	asked map[string]bool // keys that somebody has read
+	err   error           // the first
 }
 
 func readSettings(ctx context.Context, namespace string, core typedcorev1.CoreV1Interface) (s settings, err error) {
@@ -46,6 +50,10 @@ func readSettings(ctx context.Context, namespace string, core typedcorev1.CoreV1
 }
 
 func read[T any](s *settingsOf, key string, otherwise T, parse func(string) (T, error)) T {
+	if s.asked == nil {
+		s.asked = map[string]bool{}
+	}
+	s.asked[key] = true
 	text := strings.TrimSpace(s.data[key])
 	if text == "" {
 		return otherwise
@@ -102,6 +110,9 @@ func (s *settings) taskRuns(c *taskrun.Config) {
 	c.ImagePullBackOffTimeout = s.defaults.duration("default-imagepullbackoff-timeout")
 	c.CreateContainerErrorTimeout = s.defaults.duration("default-create-container-error-timeout")
 	c.ForbiddenEnv = s.defaults.list("default-forbidden-env")
+	c.PodTemplate = read(&s.defaults, "default-pod-template", nil, document[*crds.PodTemplate])
+	c.ContainerResources = read(&s.defaults, "default-container-resource-requirements", nil, document[map[string]corev1.ResourceRequirements])
+	c.WorkspaceBinding = read(&s.defaults, "default-task-run-workspace-binding", nil, document[*crds.WorkspaceBinding])
 }
 
 // err is the first thing that is wrong with what was read so far.
@@ -130,6 +141,14 @@ func resultSize(text string) (int, error) {
 		err = fmt.Errorf("want more than 0 and less than %d", most)
 	}
 	return size, err
+}
+
+// document is YAML, in which a field that nobody knows would be passed over.
+func document[T any](text string) (value T, err error) {
+	if err = yaml.UnmarshalStrict([]byte(text), &value); err != nil {
+		return value, fmt.Errorf("not the YAML that belongs here: %w", err)
+	}
+	return value, nil
 }
 
 // minutes is a timeout; "0" is none, which taskrun.Config has negative numbers for.

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"millrace/reconcile/taskrun"
 )
@@ -37,6 +42,58 @@ func TestSettingsAreRead(t *testing.T) {
 		c.DefaultTimeout != 5*time.Minute || c.DefaultServiceAccount != "builder" || c.ManagedByLabel != "us" ||
 		c.ImagePullBackOffTimeout != 2*time.Minute || c.CreateContainerErrorTimeout != 3*time.Minute || len(c.ForbiddenEnv) != 3 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The larger settings are documents of their own.
+func TestDocumentsAreRead(t *testing.T) {
+	s := settings{defaults: settingsOf{name: "config-defaults", data: map[string]string{
+		"default-pod-template":                    "nodeSelector: {disk: ssd}\nhostNetwork: true\n",
+		"default-container-resource-requirements": "prepare: {requests: {cpu: 10m}}\ndefault: {limits: {memory: 1Gi}}\n",
+		"default-task-run-workspace-binding":      "emptyDir: {}\n",
+	}}}
+	var c taskrun.Config
+	s.taskRuns(&c)
+	if err := s.err(); err != nil {
+		t.Fatal(err)
+	}
+	cpu, memory := c.ContainerResources["prepare"].Requests["cpu"], c.ContainerResources["default"].Limits["memory"]
+	if c.PodTemplate.NodeSelector["disk"] != "ssd" || !c.PodTemplate.HostNetwork || c.WorkspaceBinding.EmptyDir == nil ||
+		cpu.MilliValue() != 10 || memory.Value() != 1<<30 {
+		t.Errorf("%+v", c)
+	}
+	for _, key := range []string{"default-pod-template", "default-container-resource-requirements", "default-task-run-workspace-binding"} {
+		s := settings{defaults: settingsOf{name: "config-defaults", data: map[string]string{key: "a: {nodeSelektor: 1}"}}}
+		s.taskRuns(&taskrun.Config{})
+		if err := s.err(); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// A setting that makes no difference is warned about by its name. Tekton's own
+// ConfigMaps, which have every key with its default, are not.
+func TestSettingsThatMakeNoDifferenceAreNamed(t *testing.T) {
+	s := settings{
+		flags: settingsOf{name: "feature-flags", data: map[string]string{
+			"_example": "words", "keep-pod-on-cancel": "true", "coschedule": "workspaces", "enable-api-fields": "stable",
+			"enable-artifacts": "true", "disable-inline-spec": "", "enable-kubernetes-sidecar": "true", "enable-magic": "true"}},
+		defaults: settingsOf{name: "config-defaults", data: map[string]string{
+			"default-resolver-type": "git", "default-max-matrix-combinations-count": "256", "default-timeout-minuets": "5"}},
+	}
+	s.transform()
+	s.taskRuns(&taskrun.Config{})
+	var told strings.Builder
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&told)))
+	s.warn(klog.NewContext(t.Context(), logger))
+	var keys []string
+	for line := range strings.Lines(told.String()) {
+		_, after, _ := strings.Cut(line, `key="`)
+		key, _, _ := strings.Cut(after, `"`)
+		keys = append(keys, key)
+	}
+	if want := []string{"enable-api-fields", "enable-artifacts", "enable-magic", "default-resolver-type", "default-timeout-minuets"}; !slices.Equal(keys, want) {
+		t.Errorf("warned of %v, want %v:\n%s", keys, want, told.String())
 	}
 }
 
