@@ -49,7 +49,7 @@ type Gate struct {
 // nothing to wait for and is not in doubt.
 type account struct {
 	writes []write // one for each cache, the latest
-	stale  int     // waits in vain, since the account was opened
+	stale  int     // waits in vain, since all writes were last seen
 	doubt  bool
 }
 
@@ -175,9 +175,14 @@ func (g *Gate) accountLocked(key types.NamespacedName) *account {
 	return a
 }
 
-// closeLocked ends an account with nothing on it.
+// closeLocked ends an account with nothing on it. One with a doubt stays, but
+// owes nothing.
 func (g *Gate) closeLocked(key types.NamespacedName, a *account) {
-	if len(a.writes) == 0 && !a.doubt {
+	if len(a.writes) > 0 {
+		return
+	}
+	a.stale = 0
+	if !a.doubt {
 		delete(g.keys, key)
 	}
 }

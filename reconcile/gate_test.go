@@ -344,6 +344,30 @@ func TestACacheThatComesAlongIsTrustedAgain(t *testing.T) {
 	})
 }
 
+// So do those of a key that another write has left in doubt: its account stays
+// open, and what it has been late with before is settled all the same.
+func TestWaitsInVainAreForgottenThoughADoubtIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods, gate := newCache(1), reconcile.NewGate()
+		for i := 2; i < 20; i += 2 {
+			gate.Doubt(keyA)
+			gate.Wrote(keyA, pods, fmt.Sprint(i))
+			for range 2 {
+				if gate.Wait(within(t, time.Second), keyA) == nil {
+					t.Fatal("did not wait")
+				}
+			}
+			pods.moveTo(i)
+			if err := gate.Wait(within(t, time.Second), keyA); err != nil {
+				t.Fatal(err)
+			}
+			gate.Wrote(keyA, pods, fmt.Sprint(i+1)) // by the reconcile, before it has asked the server
+			gate.Clear(keyA)
+			pods.moveTo(i + 1)
+		}
+	})
+}
+
 func TestDoubtStaysUntilItIsCleared(t *testing.T) {
 	pods, gate := newCache(5), reconcile.NewGate()
 	gate.Doubt(keyA)

@@ -415,6 +415,8 @@ func TestServerTroubleKnowsItsErrors(t *testing.T) {
 		{apierrors.NewForbidden(podA, "a", errors.New("quota")), false, 0},
 		{apierrors.NewBadRequest("no"), false, 0},
 		{apierrors.NewTooManyRequests("later", 3), true, 3 * time.Second},
+		{apierrors.NewTooManyRequests("under maintenance", 86400), true, 5 * time.Minute},
+		{apierrors.NewTooManyRequests("a clock that is wrong", -3), true, 0},
 		{apierrors.NewInternalError(errors.New("etcd")), true, 0},
 		{apierrors.NewServerTimeout(podA, "get", 2), true, 2 * time.Second},
 		{apierrors.NewTimeoutError("slow", 0), true, 0},
