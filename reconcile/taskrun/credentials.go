@@ -48,20 +48,35 @@ func (r *Reconciler) observeCredentials(ctx context.Context, o *observation) err
 	if account == nil || err != nil {
 		return err
 	}
-	for _, listed := range account.Secrets {
-		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: listed.Name})
+	for _, name := range secretsOf(account) {
+		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
 		switch {
 		case apierrors.IsNotFound(err):
-			r.warn(o.Run, "FailedToRetrieveSecret", fmt.Sprintf("ServiceAccount %q lists a secret %q that is not there", account.Name, listed.Name))
+			r.warn(o.Run, "FailedToRetrieveSecret", fmt.Sprintf("ServiceAccount %q lists a secret %q that is not there", account.Name, name))
+		case apierrors.IsForbidden(err):
+			r.warn(o.Run, "FailedToRetrieveSecret", fmt.Sprintf("the run waits until the controller may read the secrets that ServiceAccount %q lists: %v", account.Name, err))
+			return fmt.Errorf("get Secret: %w", err)
 		case err != nil:
 			return fmt.Errorf("get Secret: %w", err)
 		default:
 			if flags := credentialFlags(secret); len(flags) > 0 {
-				o.Credentials = append(o.Credentials, credential{listed.Name, flags})
+				o.Credentials = append(o.Credentials, credential{name, flags})
 			}
 		}
 	}
 	return nil
+}
+
+// secretsOf are the secrets that an account lists, each once. Entries may repeat, and
+// need not have a name: nobody checks them.
+func secretsOf(account *corev1.ServiceAccount) []string {
+	var names []string
+	for _, listed := range account.Secrets {
+		if listed.Name != "" {
+			names = appendOnce(names, listed.Name)
+		}
+	}
+	return names
 }
 
 // account is the ServiceAccount of the pod; nil where there is none yet, which the

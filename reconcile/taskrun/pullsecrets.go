@@ -31,6 +31,9 @@ func (r *Reconciler) pullSecrets(ctx context.Context, run *crds.TaskRun) ([]core
 	}
 	var secrets []corev1.Secret
 	for _, name := range names {
+		if name.Name == "" { // the kubelet passes it over, too
+			continue
+		}
 		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name.Name})
 		switch {
 		case apierrors.IsNotFound(err):

@@ -67,6 +67,7 @@ const (
 	lostReply                    // is done, and nobody learns of it
 	conflict                     // somebody else was quicker
 	overloaded                   // 429
+	forbidden
 )
 
 var errLost = errors.New("connection reset by peer")
@@ -122,6 +123,8 @@ func (s *server) enter(verb string, body any) (done bool, err error) {
 		return false, apierrors.NewConflict(schema.GroupResource{}, "x", errors.New("the object has been modified"))
 	case overloaded:
 		return false, apierrors.NewTooManyRequests("slow down", 1)
+	case forbidden:
+		return false, statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "not for you")
 	default:
 		return true, nil
 	}
