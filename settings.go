@@ -101,6 +101,7 @@ func (s *settings) taskRuns(c *taskrun.Config) {
 	c.CompressMessages = s.flags.bool("enable-termination-message-compression", false)
 	c.KeepPodOnCancel = s.flags.bool("keep-pod-on-cancel", false)
 	c.DisableCredentials = s.flags.bool("disable-creds-init", false)
+	c.ParamEnum = s.flags.bool("enable-param-enum", false)
 	if s.flags.bool("enable-provenance-in-status", true) {
 		c.Provenance = &crds.Provenance{FeatureFlags: featureFlags(*c)}
 	}
@@ -175,5 +176,6 @@ func featureFlags(c taskrun.Config) map[string]any {
 		"resultExtractionMethod":   string(c.ResultsFrom),
 		"disableCredsInit":         c.DisableCredentials,
 		"keepPodOnCancel":          c.KeepPodOnCancel,
+		"enableParamEnum":          c.ParamEnum,
 	}
 }

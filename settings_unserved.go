@@ -23,7 +23,6 @@ func unserved() map[string]map[string][]string {
 			"enable-cel-in-whenexpression":                   {"false"},
 			"enable-concise-resolver-syntax":                 {"false"},
 			"enable-kubernetes-sidecar":                      nil, // sidecars always are
-			"enable-param-enum":                              {"false"},
 			"enable-step-actions":                            {"true"},
 			"enable-wait-exponential-backoff":                nil, // nothing waits by looking again
 			"enforce-nonfalsifiability":                      {"none"},

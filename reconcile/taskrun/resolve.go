@@ -42,6 +42,9 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if err := checkParams(spec.Params, run.Spec.Params); err != nil {
 		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
 	}
+	if refused := checkEnums(spec.Params, run.Spec.Params, c); refused != nil {
+		return nil, refused
+	}
 	v := runVariables(run, spec)
 	w, err := newWorkspaces(run, spec, v, c)
 	if err != nil {
@@ -51,7 +54,7 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 		return nil, invalid("%v", err)
 	}
 	v.attemptLater = run.Spec.Retries > 0
-	r := replacement{task: v, shared: contextVariables(run), actions: actions}
+	r := replacement{task: v, shared: contextVariables(run), actions: actions, config: c}
 	r.shared.attemptLater = v.attemptLater
 	resolved, refused := r.replace(spec, w)
 	if refused != nil {
@@ -131,6 +134,7 @@ func resultPaths(container string, results []crds.StepResult) map[string]string 
 type replacement struct {
 	task, shared variables
 	actions      map[string]actionAnswer
+	config       Config
 }
 
 // replace returns the spec with the variables replaced in every field in which
@@ -191,6 +195,9 @@ func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
 	}
 	shared := r.shared.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, action.Spec.Results))
 	shared.ofSteps = true
+	if err := checkActionEnums(action.Spec.Params, values, v.later(), r.config); err != nil {
+		return step, fmt.Errorf("and StepAction %q: %w", action.Name, err)
+	}
 	return inline(replaced, action, values, shared)
 }
 

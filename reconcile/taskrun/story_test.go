@@ -113,6 +113,7 @@ type storyConfig struct {
 	PodTemplate           *crds.PodTemplate                      `json:"podTemplate,omitempty"`
 	ContainerResources    map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
 	WorkspaceBinding      *crds.WorkspaceBinding                 `json:"workspaceBinding,omitempty"`
+	ParamEnum             bool                                   `json:"paramEnum,omitempty"`
 }
 
 type storyImage struct {
@@ -224,6 +225,7 @@ func (w *world) restart() {
 		PodTemplate:             w.config.PodTemplate,
 		ContainerResources:      w.config.ContainerResources,
 		WorkspaceBinding:        w.config.WorkspaceBinding,
+		ParamEnum:               w.config.ParamEnum,
 	}, Parts{
 		Caches:   w.server.caches(),
 		Client:   w.server,

@@ -73,6 +73,9 @@ type Config struct {
 	// WorkspaceBinding is for workspaces that a task needs and a run does not bind;
 	// its name is not used. Default: such a run fails.
 	WorkspaceBinding *crds.WorkspaceBinding
+	// ParamEnum has runs held to the enum lists of parameters. Default: a task that has
+	// one is refused.
+	ParamEnum bool
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.

@@ -2,7 +2,6 @@ package taskrun
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"millrace/crds"
@@ -12,7 +11,7 @@ import (
 // field in silence would be worse: a task without its sidecar, or a step whose
 // condition nobody looked at, does something that its author never asked for.
 func unserved(run *crds.TaskRun, spec *crds.TaskSpec) *refusal {
-	features := slices.Concat(unservedOfRun(run.Spec), unservedOfTask(spec))
+	features := unservedOfRun(run.Spec)
 	for i, step := range spec.Steps {
 		features = append(features, unservedOfStep(step, fmt.Sprintf("steps[%s]", stepName(step, i)))...)
 	}
@@ -34,14 +33,6 @@ func unservedOfRun(spec crds.TaskRunSpec) []feature {
 	return []feature{
 		{spec.Debug != nil, "spec.debug", "leave it out"},
 	}
-}
-
-func unservedOfTask(spec *crds.TaskSpec) []feature {
-	features := make([]feature, 0, len(spec.Params))
-	for _, param := range spec.Params {
-		features = append(features, feature{len(param.Enum) > 0, fmt.Sprintf("params[%s].enum", param.Name), "check the value in a step"})
-	}
-	return features
 }
 
 func unservedOfStep(step crds.Step, field string) []feature {

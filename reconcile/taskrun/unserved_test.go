@@ -16,11 +16,10 @@ import (
 func TestUnservedIsRefusedByName(t *testing.T) {
 	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
 	for spec, field := range map[string]string{
-		step + "\ndebug: {breakpoints: {onFailure: enabled}}":             "spec.debug",
-		"taskSpec: {params: [{name: p, enum: [a]}], steps: [{image: x}]}": "params[p].enum",
-		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":            "steps[a].ref.resolver: git",
-		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":                "steps[a].when.cel",
-		"taskRef: {resolver: git}":                                        "spec.taskRef.resolver: git",
+		step + "\ndebug: {breakpoints: {onFailure: enabled}}":  "spec.debug",
+		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}": "steps[a].ref.resolver: git",
+		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":     "steps[a].when.cel",
+		"taskRef: {resolver: git}":                             "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
 		_, refused := source(run)
