@@ -65,13 +65,25 @@ func (s Spec) encode(run func(int) objects.Run, f wire.Format) *encoded {
 	}
 	e.initial = append(e.initial, appendEvent(nil, f, "BOOKMARK", s.Resource.bookmark(f, s.Listed(), true)))
 	for i := range s.Events {
-		// Neighbours in time are no neighbours in the store.
-		which, round := i*7919%s.Objects, i/s.Objects
+		which, round := s.turn(i)
 		raw = s.appendEvent(raw[:0], runs[which], f, round, s.listVersion()+uint64(i)+1)
 		frame = appendEvent(frame[:0], f, "MODIFIED", raw)
 		e.events = append(e.events, arena.keep(frame))
 	}
 	return e
+}
+
+// active is how many objects change at the same time, as pods do that run at the
+// same time; then others do.
+const active = 250
+
+// turn says which object event i is about, and how many it had before. Neighbours in
+// time are no neighbours in the store.
+func (s Spec) turn(i int) (which, round int) {
+	const rounds = 8 // as many states as most pods go through
+	few := min(active, s.Objects)
+	group := i / (few * rounds)
+	return (group*few + i%few) * 7919 % s.Objects, i / few % rounds
 }
 
 // appendEvent appends the state that an object is in after so many rounds.

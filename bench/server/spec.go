@@ -23,8 +23,8 @@ type Spec struct {
 	Formats []wire.Format `json:"formats"`
 	// Objects is how many there are from the beginning, in their last states.
 	Objects int `json:"objects"`
-	// Events is how many changes happen after Begin: each gives the next of the
-	// objects, in turn, the next of its recorded states.
+	// Events is how many changes happen after Begin: some of the objects, in turn,
+	// go through their recorded states, and then others.
 	Events int `json:"events"`
 	// Least and Most narrow to the shapes whose TaskRun has so many bytes of
 	// JSON in its last state; both zero: all shapes. Where they are given, no
