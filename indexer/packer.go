@@ -161,10 +161,8 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 	}
 	var size sizes
 	done := make([]packedCell, 0, batch)
-	for _, f := range idle {
-		if ctx.Err() != nil {
-			break
-		}
+	for i := 0; i < len(idle) && ctx.Err() == nil; i++ {
+		f := idle[i]
 		packed := packer.Pack(f.cell.plain)
 		if packed == nil {
 			p.x.policy.note(f.read) // or it would be tried again in every sweep
