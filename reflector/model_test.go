@@ -374,6 +374,9 @@ func (m *model) one(name string, version int) act {
 	case version < m.compacted:
 		return fail(410, expiredStatus)
 	}
+	if m.chance(4) { // it passes over resourceVersionMatch, and has what it has
+		version = m.compacted + m.random.IntN(m.version-m.compacted+1)
+	}
 	now, there := m.objects[name]
 	for _, c := range slices.Backward(m.since(version)) {
 		if c.name == name {

@@ -63,7 +63,8 @@ const (
 	// CauseSilent: a watch was accepted and said nothing until it was cut,
 	// though this server is known to send bookmarks; or several did.
 	CauseSilent RelistCause = "silent"
-	// CauseGap: an object could not be read, or the sink refused it.
+	// CauseGap: an object could not be read, or the sink refused it, and only a
+	// list can bring it: it has no key, or quarantine has no room or no success.
 	CauseGap RelistCause = "gap"
 	// CauseStuck: watches from one resourceVersion failed again and again.
 	CauseStuck RelistCause = "stuck"

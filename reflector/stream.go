@@ -19,7 +19,7 @@ import (
 // tell.
 //
 // Its timers call cancel from goroutines of their own; everything else belongs
-// to the goroutine of Run.
+// to the goroutine that opened it.
 type stream struct {
 	body   io.ReadCloser
 	head   []byte            // read already, to see what the answer is
