@@ -280,7 +280,7 @@ func TestADictionaryStaysWhileAnotherWouldBeNoBetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := with(t)
 		list := sweeping(t, x)
-		for i := range 20 * 70 {
+		for i := range 8 * 70 {
 			put(x, scan(t, fmt.Sprintf(`{"metadata":{"namespace":"n","name":"p%04d","uid":"p%d","resourceVersion":"1"},"spec":{"script":%q},"status":{"log":%q}}`,
 				i, i, noise(0, 1000), noise(uint64(1+i), 1000))))
 			if i%70 == 69 {
@@ -294,7 +294,7 @@ func TestADictionaryStaysWhileAnotherWouldBeNoBetter(t *testing.T) {
 				made++
 			}
 		}
-		if s := x.Stats(); len(*list) < 20 || made != 1 || s.Dictionaries != 1 || s.Plain.Objects != 0 {
+		if s := x.Stats(); len(*list) < 8 || made != 1 || s.Dictionaries != 1 || s.Plain.Objects != 0 {
 			t.Errorf("%d dictionaries in %d sweeps; %+v", made, len(*list), s)
 		}
 	})

@@ -134,7 +134,7 @@ func TestSizeIsTheMemoryThatAnObjectTakes(t *testing.T) {
 
 // Of an object that is packed, too, and whose facets are nobody else's.
 func TestSizeIsTheMemoryThatAPackedObjectTakes(t *testing.T) {
-	const n = 2000
+	const n = 500
 	s := wire.NewScanner(wire.NewFacet(`status.log`))
 	p, err := dictionary(t, scan(t, pod)).Packer()
 	if err != nil {
