@@ -95,7 +95,7 @@
 //  11. Done of a key that no worker has changes nothing but a counter.
 //  12. A run's causes, and the idle keys whose failures are remembered, are
 //     bounded; a queue gives memory back when its keys are gone. A key that
-//     backs off, and of whom nobody has heard since, costs 140 bytes and its
+//     backs off, and for which nobody has asked since, costs 140 bytes and its
 //     strings.
 //  13. A queue has no goroutine. It has one timer, set while there are delayed
 //     keys that no worker has.
@@ -109,11 +109,12 @@
 //     a reconcile that asks to be called in an hour, and hears news every
 //     minute, is not told "an hour has passed" every minute. A run's causes
 //     stand in the order of their times.
-//  16. Release lets keys go that AddTroubled has sent to back off, and no others:
-//     those that failed first, not before the pause that the server asked for
-//     is over, and no two of all that are ever released within one gap. A key
-//     that was released and fails again waits for its own time, so that
-//     releases at most double its runs, however often a server comes and goes.
+//  16. Release ends early the backoffs that AddTroubled began, and no others. It
+//     takes the keys in the order in which they failed, but passes over one
+//     whose pause, as the server asked for it, is not over; and it spaces all
+//     keys that are ever released at least a gap apart. A key that was released
+//     and fails again waits for its own time, so that releases at most double
+//     its runs, however often a server comes and goes.
 //
 // It does not promise that a key runs at its due time when all workers are
 // busy, nor any order between two namespaces' keys, nor that it survives the

@@ -34,7 +34,8 @@ func Exponential(base, limit time.Duration) Limiter {
 // and never before keys that are well (kubernetes issue 104554).
 //
 // A token that is too far ahead to be waited for is not taken: the failures of
-// a server's long outage leave no debt behind for those that come after it.
+// a server's long outage leave no longer a wait behind for those that come after
+// it than the longest that they were given themselves.
 func Bucket(perSecond float64, burst int) Limiter {
 	l := rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
 	return func(_ int, atMost time.Duration) time.Duration {

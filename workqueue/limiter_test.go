@@ -102,9 +102,9 @@ func TestTheBucketIsForRetriesOnly(t *testing.T) {
 	})
 }
 
-// The failures of an outage leave no debt in the bucket: the first key that
-// fails by itself afterwards would have to pay it.
-func TestAnOutageLeavesNoDebt(t *testing.T) {
+// The failures of an outage do not run up a debt in the bucket, which the first
+// key that fails by itself afterwards would have to pay: it would be 400 s here.
+func TestAnOutageRunsUpNoDebt(t *testing.T) {
 	story(t, workqueue.Config[string]{Limiter: workqueue.DefaultLimiter()}, func(r *rig) {
 		for range 20 {
 			for i := range 500 {

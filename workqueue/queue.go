@@ -300,7 +300,7 @@ func (q *Queue[K]) Drain(ctx context.Context) error {
 // take it reads the clock before, so as to hold it for less time.
 func (q *Queue[K]) now() int64 { return int64(time.Since(q.epoch)) }
 
-// afterLocked is now, or the time of what has happened since if that is later:
+// laterLocked is now, or the time of what has happened since if that is later:
 // between the clock and the lock others may have gone past.
 func (q *Queue[K]) laterLocked(now int64) int64 {
 	q.last = max(q.last, now)

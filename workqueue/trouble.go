@@ -18,8 +18,8 @@ func (q *Queue[K]) AddTroubled(key K, atLeast, atMost time.Duration, c Cause) {
 // Release is for a sign that the server is well again. It looks at n of the keys
 // that AddTroubled has sent to back off, those first that failed first, and lets
 // them run sooner than they would: now, but gap apart, counting from the last
-// that any Release let go. It returns how many those were; a key whose pause is
-// not over is left for another time.
+// that any Release let go. It returns how many those were. A key whose pause is
+// not over is looked at again after all the others.
 //
 // So a server that has just come to is not overrun: whoever calls this, and how
 // often, one key in each gap comes by it. Nor does a server that comes and goes
