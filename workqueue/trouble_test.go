@@ -142,6 +142,35 @@ func TestAReleaseInVainIsNotRepeated(t *testing.T) {
 	})
 }
 
+// Claim 16. Whose own time comes before his turn would be let go later than he
+// goes anyway.
+func TestAKeyThatIsDueBeforeItsTurnIsNotReleased(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		for _, k := range []string{"ns/a", "ns/b", "ns/c"} {
+			r.Add(k, because("create"))
+			r.ail(k, 0)
+		}
+		if got := r.Release(1, 10*time.Second); got != 1 {
+			t.Fatalf("released %d", got)
+		}
+		r.run("ns/a")
+		if got := r.Release(2, gap); got != 0 || r.due("ns/b") != time.Second {
+			t.Errorf("released %d; ns/b is due in %v", got, r.due("ns/b"))
+		}
+		time.Sleep(time.Second)
+		r.ail("ns/b", 0)
+		if got := r.Stats().Troubled; got != 1 {
+			t.Errorf("Troubled = %d, want the one that has failed again", got)
+		}
+		r.run("ns/c")
+		time.Sleep(9 * time.Second)
+		r.run("ns/b")
+		if got := r.Stats().Troubled; got != 0 {
+			t.Errorf("Troubled = %d", got)
+		}
+	})
+}
+
 // After a success, or news that made it run, a key can be released as before.
 func TestAReleaseCountsForOneRun(t *testing.T) {
 	story(t, workqueue.Config[string]{}, func(r *rig) {
