@@ -19,6 +19,7 @@ type podLife struct {
 	live  bool
 	begun bool            // its first step was reported to have run
 	told  map[string]bool // whom a watch has told so
+	noted bool            // the run's status says so
 }
 
 // podLives follows the pods of runs.
@@ -45,6 +46,22 @@ func (p podLives) see(e apiserver.Exchange) {
 	}
 	life.live = pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 	life.begun = life.begun || firstStepRan(pod)
+}
+
+// note takes note of what the status of a run says of its pod.
+func (p podLives) note(e apiserver.Exchange) {
+	if e.Resource != "taskruns" || !e.Committed() || e.After == nil {
+		return
+	}
+	run := apiserver.Into[crds.TaskRun](e.After)
+	for _, step := range run.Status.Steps {
+		if step.Running == nil && step.Terminated == nil {
+			continue
+		}
+		for _, life := range p.of(run.UID) {
+			life.noted = life.noted || life.key.Name == run.Status.PodName
+		}
+	}
 }
 
 func firstStepRan(pod *corev1.Pod) bool {
@@ -106,7 +123,8 @@ func onePod(_ *Facts, report report) Check {
 	}}
 }
 
-// nothingTwice is I3.
+// nothingTwice is I3. What the process was not told, and no status says, it cannot
+// know: see docs/decisions/0014.
 func nothingTwice(_ *Facts, report report) Check {
 	lives := podLives{}
 	return Check{
@@ -116,13 +134,14 @@ func nothingTwice(_ *Facts, report report) Check {
 					report("%s is made for no run", e.Key)
 				}
 				for _, earlier := range lives.of(run) {
-					if earlier.begun {
-						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t)", e.Key, e.Actor, earlier.told[e.Actor])
+					if told := earlier.told[e.Actor]; earlier.begun && (told || earlier.noted) {
+						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t; the run's status says so: %t)", e.Key, e.Actor, told, earlier.noted)
 						break
 					}
 				}
 			}
 			lives.see(e)
+			lives.note(e)
 		},
 		Told: func(e apiserver.Event) {
 			life := lives[e.Object.GetUID()]

@@ -110,6 +110,7 @@ var planted = map[string]struct{ well, breach func(*tale) }{
 			run := l.run()
 			l.pod("a-pod", run)
 			l.must(l.server.Actor("kubelet").Patch("pods", "status", aPod, `{"status":{"containerStatuses":[{"name":"step-only","state":{"running":{}}}]}}`))
+			l.status(`{"podName":"a-pod","steps":[{"name":"only","container":"step-only","running":{"startedAt":"2026-01-01T00:00:00Z"}}]}`)
 			l.gone(aPod)
 			l.pod("a-pod", run)
 		},
