@@ -17,7 +17,7 @@ import (
 var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
 func checkTask(spec *crds.TaskSpec) *refusal {
-	for _, check := range []func(*crds.TaskSpec) *refusal{checkSteps, checkSidecars, checkStepResults} {
+	for _, check := range []func(*crds.TaskSpec) *refusal{checkNumbers, checkSteps, checkSidecars, checkStepResults} {
 		if refused := check(spec); refused != nil {
 			return refused
 		}

@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -57,5 +58,75 @@ func TestRunOfOthersCostsNoCall(t *testing.T) {
 	c.settle(nil)
 	if len(c.server.calls) > 0 {
 		t.Error(c.server.calls)
+	}
+}
+
+// A value that is named often would be more text than there is memory.
+func TestWhatIsPutInHasAnEnd(t *testing.T) {
+	value := crds.NewString(strings.Repeat("v", 100<<10))
+	array := crds.NewArray(strings.Split(strings.Repeat("e", 20<<10), "")...)
+	for _, spec := range []string{
+		"taskSpec: {steps: [{image: x, script: '" + strings.Repeat("$(params.v)", 1000) + "'}]}",
+		"taskSpec: {steps: [{image: x, script: x, args: [" + strings.Repeat("'$(params.a[*])',", 1000) + "]}]}",
+		"taskSpec: {volumes: [{name: '" + strings.Repeat("$(params.v)", 1000) + "'}], steps: [{image: x, script: x}]}",
+		"workspaces: [{name: w, subPath: '" + strings.Repeat("$(params.v)", 1000) + "', emptyDir: {}}]\ntaskSpec: {steps: [{image: x, script: x}]}",
+	} {
+		run := parseRun(t, spec)
+		run.Spec.Params = crds.Params{{Name: "v", Value: value}, {Name: "a", Value: array}}
+		began := time.Now()
+		_, refused := resolve(run, nil, nil, Config{})
+		if refused == nil || !strings.Contains(refused.message, "too large") {
+			t.Errorf("%.60s: %.200v", spec, refused)
+		}
+		t.Log(time.Since(began), refused)
+	}
+}
+
+// The pod template of the run is another way in.
+func TestPodTemplateHasAnEnd(t *testing.T) {
+	run := parseRun(t, "podTemplate: {env: [{name: A, value: '"+strings.Repeat("$(params.v)", 1000)+"'}]}\ntaskSpec: {steps: [{image: x, script: x}]}")
+	run.Spec.Params = crds.Params{{Name: "v", Value: crds.NewString(strings.Repeat("v", 100<<10))}}
+	b := blueprint{run: run, spec: run.Spec.TaskSpec, mode: ModeImageVolume}
+	if _, refused := b.sketch(); refused == nil || !strings.Contains(refused.message, "spec.podTemplate") {
+		t.Errorf("%.200v", refused)
+	}
+}
+
+// So are many steps that all have what one place says.
+func TestWhatAllStepsHaveIsWeighed(t *testing.T) {
+	run := parseRun(t, "taskSpec: {stepTemplate: {args: ['"+strings.Repeat("a", 40<<10)+"']}, steps: ["+strings.Repeat("{image: x, script: x},", maxContainers)+"]}")
+	b := blueprint{run: run, spec: run.Spec.TaskSpec, mode: ModeImageVolume}
+	if _, refused := b.sketch(); refused == nil || !strings.Contains(refused.message, "too large") {
+		t.Errorf("%.200v", refused)
+	}
+	run.Spec.TaskSpec.Steps = append(run.Spec.TaskSpec.Steps, run.Spec.TaskSpec.Steps[0])
+	if _, refused := resolve(run, nil, nil, Config{}); refused == nil || !strings.HasPrefix(refused.message, "the task has 101 steps and sidecars and can have 100 together") {
+		t.Errorf("%.200v", refused)
+	}
+}
+
+// As many steps as there may be can all say how they ended.
+func TestMessageOfManyStepsFits(t *testing.T) {
+	longest := `[{"key":"StartedAt","value":"2026-11-30T04:18:52.123Z","type":3},{"key":"Reason","value":"TimeoutExceeded","type":3}]`
+	if size := messageSize(maxContainers + 2); size < len(longest) { // and prepare, and the collector
+		t.Errorf("%d bytes for a message of %d", size, len(longest))
+	}
+}
+
+// Wrong references are found in time that grows with the text.
+func TestFaultsAreFoundInTime(t *testing.T) {
+	unknown := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
+	var text strings.Builder
+	for i := range 80_000 {
+		fmt.Fprintf(&text, "$(params.a%d)", i)
+	}
+	unknown.Spec.TaskSpec.Steps[0].Script = text.String()
+	results := parseRun(t, "taskSpec: {steps: [{name: a, image: x, script: x, results: [{name: r}]}, {image: x, args: ['"+strings.Repeat("$(steps.a.results.r)", 60_000)+"']}]}")
+	for _, run := range []*crds.TaskRun{unknown, results} {
+		began := time.Now()
+		_, _ = resolve(run, nil, nil, Config{})
+		if took := time.Since(began); took > 3*time.Second {
+			t.Error(took)
+		}
 	}
 }

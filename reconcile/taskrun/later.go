@@ -29,7 +29,12 @@ type piece struct {
 // A draft is a text in the making, which knows its references from look-alikes.
 type draft struct {
 	strings.Builder
-	marks []int // where the "(" of each reference is
+	marks []int // where the "(" of each reference is, in their order
+}
+
+func (d *draft) isMark(at int) bool {
+	_, found := slices.BinarySearch(d.marks, at)
+	return found
 }
 
 // refer writes a reference that is replaced later.
@@ -47,7 +52,7 @@ func (d *draft) settle(forms []string) string {
 	each(text, forms, func(at, dollars int) {
 		out.WriteString(text[from:at])
 		more := dollars
-		if slices.Contains(d.marks, at) {
+		if d.isMark(at) {
 			more--
 		}
 		out.WriteString(strings.Repeat("$", more))
@@ -142,3 +147,4 @@ func (n attemptNumber) text(s string) string {
 
 func (n attemptNumber) elements(s string) []string { return []string{n.text(s)} }
 func (n attemptNumber) in(string) replacer         { return n }
+func (n attemptNumber) overspent() error           { return nil } // a number is shorter than its reference

@@ -79,6 +79,9 @@ func (b *blueprint) sketch() (sketch, *refusal) {
 	if s.template, err = apply(v, podTemplate(b.run, b.config)); err != nil {
 		return s, invalid("spec.podTemplate %v", err)
 	}
+	if refused := checkRepeated(b.spec, s.template); refused != nil {
+		return s, refused
+	}
 	if s.steps, err = mergeTemplate(b.spec, s.workspaces); err != nil {
 		return s, invalid("stepTemplate: %v", err)
 	}

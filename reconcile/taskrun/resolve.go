@@ -30,6 +30,9 @@ func invalid(format string, args ...any) *refusal {
 // StepActions that its steps refer to.
 func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer, c Config) (*crds.TaskSpec, *refusal) {
 	spec := taskSpec(run, task)
+	if refused := checkNumbers(spec); refused != nil {
+		return nil, refused
+	}
 	if refused := unserved(run, spec); refused != nil {
 		return nil, refused
 	}
@@ -55,7 +58,7 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	}
 	v.attemptLater = run.Spec.Retries > 0
 	r := replacement{task: v, shared: contextVariables(run), actions: actions, config: c}
-	r.shared.attemptLater = v.attemptLater
+	r.shared.attemptLater, r.shared.budget = v.attemptLater, v.budget
 	resolved, refused := r.replace(spec, w)
 	if refused != nil {
 		return nil, refused
@@ -169,6 +172,9 @@ func (r replacement) replace(spec *crds.TaskSpec, w workspaces) (*crds.TaskSpec,
 	}
 	if out.Volumes, err = apply(r.task, spec.Volumes); err != nil {
 		return nil, invalid("volumes %v", err)
+	}
+	if err := r.task.overspent(); err != nil {
+		return nil, invalid("%v", err)
 	}
 	return &out, found.refusal()
 }

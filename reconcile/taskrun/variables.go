@@ -27,6 +27,7 @@ type variables struct {
 	objects map[string]map[string]string // likewise; only the value of a parameter can be a whole one
 	results map[string]string            // parameters that are the result of a step, by the name of that: steps.a.results.b
 	faults  *faults                      // nil where nobody asks
+	budget  *budget                      // never nil
 
 	encoded      bool // the values have been through settle: see later.go
 	attemptLater bool // the run has more than one attempt
@@ -47,6 +48,7 @@ func newVariables() variables {
 	return variables{
 		strings: map[string]string{}, arrays: map[string][]string{},
 		objects: map[string]map[string]string{}, results: map[string]string{},
+		budget: &budget{left: maxReplaced},
 	}
 }
 
@@ -114,8 +116,12 @@ func (v variables) replace(out *draft, name string) {
 	}
 }
 
-// put writes a value, in which only an earlier pass can have left references.
+// put writes a value, in which only an earlier pass can have left references. Beyond
+// the budget it writes nothing, and the run is refused.
 func (v variables) put(out *draft, value string) {
+	if !v.budget.afford(len(value)) {
+		return
+	}
 	if !v.encoded {
 		out.WriteString(value)
 		return
@@ -135,7 +141,7 @@ func (v variables) put(out *draft, value string) {
 // refer leaves a reference to a step's result where that can be had.
 func (v variables) refer(out *draft, name string) {
 	if !v.takesResults && v.faults != nil {
-		v.faults.misplaced = appendOnce(v.faults.misplaced, "$("+name+")")
+		v.faults.misplaced = cite(v.faults.misplaced, "$("+name+")")
 	}
 	out.refer(name)
 }
@@ -166,6 +172,9 @@ func (v variables) elements(s string) []string {
 	array, ok := v.arrays[strings.TrimSuffix(name, "[*]")]
 	if !whole || !ok {
 		return []string{v.text(s)}
+	}
+	if !v.budget.afford(16 * len(array)) { // empty ones take room, too
+		return nil
 	}
 	elements := make([]string, len(array))
 	for i := range array {
@@ -266,11 +275,11 @@ func (v variables) note(name string) {
 	_, array := v.arrays[strings.TrimSuffix(name, "[*]")]
 	switch {
 	case indexed:
-		v.faults.outside = appendOnce(v.faults.outside, reference)
+		v.faults.outside = cite(v.faults.outside, reference)
 	case array:
-		v.faults.isolated = appendOnce(v.faults.isolated, reference)
+		v.faults.isolated = cite(v.faults.isolated, reference)
 	case mustBeDeclared(name):
-		v.faults.unknown = appendOnce(v.faults.unknown, reference)
+		v.faults.unknown = cite(v.faults.unknown, reference)
 	}
 }
 
@@ -279,6 +288,14 @@ func (v variables) note(name string) {
 func mustBeDeclared(name string) bool {
 	scopes := []string{"params.", "params[", "inputs.params.", "results.", "results[", "context.taskRun.", "context.task."}
 	return slices.ContainsFunc(scopes, func(scope string) bool { return strings.HasPrefix(name, scope) })
+}
+
+// cite adds a reference to a list of faults, which is as long as people read at most.
+func cite(list []string, reference string) []string {
+	if len(list) >= 500 {
+		return list
+	}
+	return appendOnce(list, reference)
 }
 
 func appendOnce(list []string, s string) []string {
@@ -293,7 +310,10 @@ type replacer interface {
 	text(string) string
 	elements(string) []string
 	in(field string) replacer
+	overspent() error
 }
+
+func (v variables) overspent() error { return v.budget.overspent() }
 
 // in tells where in a step Tekton's entrypoint, and ours, puts results of steps.
 func (v variables) in(field string) replacer {
@@ -319,7 +339,11 @@ func apply[T any](r replacer, value T) (T, error) {
 	if err := decoder.Decode(&tree); err != nil {
 		return out, fmt.Errorf("decode %T: %w", value, err)
 	}
-	if raw, err = json.Marshal(walk(r, tree)); err != nil {
+	tree = walk(r, tree)
+	if err := r.overspent(); err != nil {
+		return out, err
+	}
+	if raw, err = json.Marshal(tree); err != nil {
 		return out, fmt.Errorf("encode %T: %w", value, err)
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
