@@ -135,7 +135,7 @@ func TestNoEndingRepeatsWithoutAPause(t *testing.T) {
 					if atOnce++; atOnce > 12 {
 						t.Fatalf("endings %v: %d exchanges without a pause", script, atOnce)
 					}
-					o := outcome{end: script[i%3], rv: "10", now: time.Unix(0, 0), opened: true, heard: true, progress: i%2 == 0}
+					o := outcome{end: script[i%3], rv: "10", now: time.Unix(0, 0), opened: script[i%3] != unacceptable, heard: true, progress: i%2 == 0}
 					p = p.after(o)
 				}
 			}
