@@ -64,6 +64,7 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 		elector.Run(electing)
 	}()
 	defer func() {
+		held.giveBack()
 		resign()
 		<-ended
 	}()

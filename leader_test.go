@@ -158,6 +158,29 @@ func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
 	}
 }
 
+func TestAServerThatDoesNotAnswerDoesNotHoldUpAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		ctx, stop := context.WithCancel(t.Context())
+		var ended time.Time
+		work := func(ctx context.Context) error {
+			time.Sleep(time.Minute)
+			l.mu.Lock()
+			l.mute = true
+			l.mu.Unlock()
+			stop()
+			ended = time.Now()
+			return nil
+		}
+		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(error) {}); err != nil {
+			t.Fatal(err)
+		}
+		if late := time.Since(ended); late > givingBack {
+			t.Errorf("gone %s after the work had ended", late)
+		}
+	})
+}
+
 func TestASuccessorWorksOnlyAfterTheLeaseHasRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lease{}

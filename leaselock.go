@@ -23,7 +23,37 @@ type heldLock struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	over  bool // lapsed is closed
+	over  bool      // lapsed is closed
+	until time.Time // of giving it back; zero before
+}
+
+// givingBack is how long the server may take to take the Lease back. Whoever is
+// told to stop has a grace, of 30 s in a pod, and may have used most of it for the
+// work in hand; a Lease that is not given back runs out by itself.
+const givingBack = 3 * time.Second
+
+// giveBack begins the time in which the Lease has to be given back.
+func (h *heldLock) giveBack() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until = time.Now().Add(givingBack)
+}
+
+// within bounds what is asked while the Lease is given back.
+func (h *heldLock) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.until.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, h.until)
+}
+
+// Get implements resourcelock.Interface.
+func (h *heldLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	ctx, cancel := h.within(ctx)
+	defer cancel()
+	return h.Interface.Get(ctx)
 }
 
 // Create implements resourcelock.Interface.
@@ -37,6 +67,8 @@ func (h *heldLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 }
 
 func (h *heldLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	ctx, cancel := h.within(ctx)
+	defer cancel()
 	begun := time.Now()
 	err := write(ctx, record)
 	switch {
