@@ -523,10 +523,10 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 			return d.finish(status, condition, nil)
 		}
 	}
-	status := d.Run.Status
 	if whose(d.Pod, d.Run) != ours {
-		return finish(status, failure(reason, message))
+		return finish(d.Run.Status, failure(reason, message))
 	}
+	status := d.adopt()
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	if status.TaskSpec != nil {
@@ -564,8 +564,10 @@ func (d decision) timedOut() bool {
 	if whose(d.Pod, d.Run) != ours || !complete(d.Pod) {
 		return true
 	}
+	// Times of pods are in whole seconds, and a pod that we ended, ended in the
+	// second of the deadline at the earliest.
 	finished := finishedAt(d.Pod)
-	return finished.IsZero() || finished.After(deadline)
+	return finished.IsZero() || !finished.Before(deadline)
 }
 
 // untilTimeout is how long the attempt may still take; 0 for ever.
