@@ -178,12 +178,21 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Recorder: api.recorder,
 		Trace:    registry.TaskRuns(),
 	})
-	// A pod that began and went while its run waited its turn no reconcile will see.
-	onPodGone := handler.When(waiting.isOver, handler.When(gone, func(c indexer.Change) {
+	// A pod that began and went while its run waited its turn no reconcile will see,
+	// nor one that went while another replica led.
+	onPodGone := handler.When(gone, func(c indexer.Change) {
+		if !working.owner(c.Old) {
+			return
+		}
 		if pod, err := wire.Decode[corev1.Pod](c.Old); err == nil {
 			taskRunReconciler.PodGone(&pod)
 		}
-	}))
+	})
+	onRunEnded := func(c indexer.Change) {
+		if c.New == nil || !working.run(c.New) {
+			taskRunReconciler.RunEnded(c.Key)
+		}
+	}
 	taskRunPool := reconcile.NewPool("taskrun", taskRunQueue, while(mayWork, taskRunReconciler.Reconcile), reconcile.PoolConfig{
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
@@ -204,7 +213,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		c.run(caching, parts, cfg.pack)
 	}
 	parts.Go(func() error { return taskRunSource.Run(caching) })
-	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onTaskRun) })
+	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onRunEnded, onTaskRun) })
 	parts.Go(func() error { return podSource.Run(caching) })
 	parts.Go(func() error { return pods.Run(caching, podFIFO, onPodGone, onPod) })
 	parts.Go(func() error {

@@ -53,8 +53,9 @@ func (w *witness) forget(key types.NamespacedName) {
 }
 
 // PodGone is told how a pod was seen last that is there no more, before its run is
-// reconciled: the reconcile can no longer see that the pod had begun. It may be
-// called by any goroutine.
+// reconciled: the reconcile can no longer see that the pod had begun. So is a
+// reconciler that does not work yet, and will find the run without a pod when it
+// does. It may be called by any goroutine.
 func (r *Reconciler) PodGone(pod *corev1.Pod) {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil || controller.Kind != crds.KindTaskRun || !podBegun(pod) {
@@ -64,6 +65,11 @@ func (r *Reconciler) PodGone(pod *corev1.Pod) {
 	defer r.witness.mu.Unlock()
 	r.witness.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: controller.Name}, sighting{controller.UID, pod.Name})
 }
+
+// RunEnded is told of a run that has ended or is there no more, also where it is
+// not reconciled here: what is remembered of its pods is forgotten. It may be called
+// by any goroutine.
+func (r *Reconciler) RunEnded(key types.NamespacedName) { r.witness.forget(key) }
 
 // hasBegun tells whether the attempt's first step is known to have begun.
 func (o *observation) hasBegun(run *crds.TaskRun) bool {
