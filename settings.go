@@ -102,6 +102,7 @@ func (s *settings) taskRuns(c *taskrun.Config) {
 	c.KeepPodOnCancel = s.flags.bool("keep-pod-on-cancel", false)
 	c.DisableCredentials = s.flags.bool("disable-creds-init", false)
 	c.ParamEnum = s.flags.bool("enable-param-enum", false)
+	c.CEL = s.flags.bool("enable-cel-in-whenexpression", false)
 	if s.flags.bool("enable-provenance-in-status", true) {
 		c.Provenance = &crds.Provenance{FeatureFlags: featureFlags(*c)}
 	}
@@ -171,11 +172,12 @@ func minutes(text string) (time.Duration, error) {
 // flags, by the names that they have there, as far as they are served.
 func featureFlags(c taskrun.Config) map[string]any {
 	return map[string]any{
-		"enableProvenanceInStatus": true,
-		"maxResultSize":            c.MaxResultSize,
-		"resultExtractionMethod":   string(c.ResultsFrom),
-		"disableCredsInit":         c.DisableCredentials,
-		"keepPodOnCancel":          c.KeepPodOnCancel,
-		"enableParamEnum":          c.ParamEnum,
+		"enableProvenanceInStatus":  true,
+		"maxResultSize":             c.MaxResultSize,
+		"resultExtractionMethod":    string(c.ResultsFrom),
+		"disableCredsInit":          c.DisableCredentials,
+		"keepPodOnCancel":           c.KeepPodOnCancel,
+		"enableParamEnum":           c.ParamEnum,
+		"enableCELInWhenExpression": c.CEL,
 	}
 }

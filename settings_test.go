@@ -21,7 +21,7 @@ func TestSettingsHaveTektonsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.DefaultTimeout != time.Hour || c.MaxResultSize != 4096 || c.ResultsFrom != taskrun.ResultsFromMessages ||
-		c.CompressMessages || c.KeepPodOnCancel || c.DisableCredentials || c.ParamEnum || c.Provenance == nil {
+		c.CompressMessages || c.KeepPodOnCancel || c.DisableCredentials || c.ParamEnum || c.CEL || c.Provenance == nil {
 		t.Errorf("%+v", c)
 	}
 }
@@ -29,7 +29,7 @@ func TestSettingsHaveTektonsDefaults(t *testing.T) {
 func TestSettingsAreRead(t *testing.T) {
 	s := settings{
 		flags: settingsOf{data: map[string]string{"results-from": "sidecar-logs", "max-result-size": "8192", "keep-pod-on-cancel": "true",
-			"disable-creds-init": "true", "enable-termination-message-compression": "true", "enable-provenance-in-status": "false", "enable-param-enum": "true"}},
+			"disable-creds-init": "true", "enable-termination-message-compression": "true", "enable-provenance-in-status": "false", "enable-param-enum": "true", "enable-cel-in-whenexpression": "true"}},
 		defaults: settingsOf{data: map[string]string{"default-timeout-minutes": "5", "default-service-account": "builder", "default-managed-by-label-value": "us",
 			"default-imagepullbackoff-timeout": "2m", "default-create-container-error-timeout": "3m", "default-forbidden-env": "A, B\nC"}},
 	}
@@ -38,7 +38,7 @@ func TestSettingsAreRead(t *testing.T) {
 	if err := s.err(); err != nil {
 		t.Fatal(err)
 	}
-	if c.ResultsFrom != taskrun.ResultsFromLogs || c.MaxResultSize != 8192 || !c.KeepPodOnCancel || !c.DisableCredentials || !c.CompressMessages || !c.ParamEnum || c.Provenance != nil ||
+	if c.ResultsFrom != taskrun.ResultsFromLogs || c.MaxResultSize != 8192 || !c.KeepPodOnCancel || !c.DisableCredentials || !c.CompressMessages || !c.ParamEnum || !c.CEL || c.Provenance != nil ||
 		c.DefaultTimeout != 5*time.Minute || c.DefaultServiceAccount != "builder" || c.ManagedByLabel != "us" ||
 		c.ImagePullBackOffTimeout != 2*time.Minute || c.CreateContainerErrorTimeout != 3*time.Minute || len(c.ForbiddenEnv) != 3 {
 		t.Errorf("%+v", c)

@@ -20,7 +20,6 @@ func unserved() map[string]map[string][]string {
 			"disable-inline-spec":                            {},
 			"enable-api-fields":                              {"beta", "alpha"},
 			"enable-artifacts":                               {"false"},
-			"enable-cel-in-whenexpression":                   {"false"},
 			"enable-concise-resolver-syntax":                 {"false"},
 			"enable-kubernetes-sidecar":                      nil, // sidecars always are
 			"enable-step-actions":                            {"true"},

@@ -154,6 +154,7 @@ func checkResults(_ *crds.TaskSpec, step crds.Step, name string) *refusal {
 func checkWhen(_ *crds.TaskSpec, step crds.Step, name string) *refusal {
 	for _, when := range step.When {
 		switch {
+		case when.CEL != "": // forAttempt finds what is wrong with it
 		case when.Operator != crds.WhenIn && when.Operator != crds.WhenNotIn:
 			return invalid("step %q: when: operator %q is not recognized. valid operators: in,notin", name, when.Operator)
 		case len(when.Values) == 0:

@@ -5,7 +5,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -67,10 +66,9 @@ type sketch struct {
 func (b *blueprint) sketch() (sketch, *refusal) {
 	var s sketch
 	var err error
-	if b.run.Spec.Retries > 0 {
-		if b.spec, err = apply(attemptNumber(strconv.Itoa(attempt(b.run))), b.spec); err != nil {
-			return s, invalid("%v", err)
-		}
+	var refused *refusal
+	if b.spec, refused = forAttempt(b.run, b.spec); refused != nil {
+		return s, refused
 	}
 	v := runVariables(b.run, b.spec)
 	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v, b.config); err != nil {

@@ -45,6 +45,9 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if err := checkParams(spec.Params, run.Spec.Params); err != nil {
 		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
 	}
+	if refused := checkExpressions(spec, c); refused != nil {
+		return nil, refused
+	}
 	if refused := checkEnums(spec.Params, run.Spec.Params, c); refused != nil {
 		return nil, refused
 	}
@@ -63,7 +66,11 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if refused != nil {
 		return nil, refused
 	}
-	return resolved, checkTask(resolved)
+	if refused := checkTask(resolved); refused != nil {
+		return resolved, refused
+	}
+	_, refused = forAttempt(run, resolved)
+	return resolved, refused
 }
 
 // taskSpec is what the author of the task wrote.
@@ -183,9 +190,14 @@ func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
 	container := containerName(step, i)
 	v := r.task.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, step.Results))
 	v.ofSteps = true
-	given := step.Params
-	step.Params = nil
+	given, when := step.Params, step.When
+	step.Params, step.When = nil, withoutExpressions(when)
 	replaced, err := apply(v, step)
+	for j := range replaced.When {
+		if err == nil {
+			replaced.When[j].CEL, err = v.expression(when[j].CEL)
+		}
+	}
 	if err != nil || step.Ref == nil {
 		replaced.Params = given // for checkStep to refuse
 		return replaced, err

@@ -114,6 +114,7 @@ type storyConfig struct {
 	ContainerResources    map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
 	WorkspaceBinding      *crds.WorkspaceBinding                 `json:"workspaceBinding,omitempty"`
 	ParamEnum             bool                                   `json:"paramEnum,omitempty"`
+	CEL                   bool                                   `json:"cel,omitempty"`
 }
 
 type storyImage struct {
@@ -226,6 +227,7 @@ func (w *world) restart() {
 		ContainerResources:      w.config.ContainerResources,
 		WorkspaceBinding:        w.config.WorkspaceBinding,
 		ParamEnum:               w.config.ParamEnum,
+		CEL:                     w.config.CEL,
 	}, Parts{
 		Caches:   w.server.caches(),
 		Client:   w.server,

@@ -76,6 +76,8 @@ type Config struct {
 	// ParamEnum has runs held to the enum lists of parameters. Default: a task that has
 	// one is refused.
 	ParamEnum bool
+	// CEL allows conditions of steps in CEL. Default: a task that has one is refused.
+	CEL bool
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.

@@ -40,9 +40,6 @@ func unservedOfStep(step crds.Step, field string) []feature {
 	if step.Ref != nil {
 		features = append(features, feature{step.Ref.Resolver != "", field + ".ref.resolver: " + step.Ref.Resolver, "apply the StepAction to the cluster, and refer to it by name"})
 	}
-	for _, when := range step.When {
-		features = append(features, feature{when.CEL != "", field + ".when.cel", "write the condition with input, operator and values"})
-	}
 	return features
 }
 

@@ -18,7 +18,6 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 	for spec, field := range map[string]string{
 		step + "\ndebug: {breakpoints: {onFailure: enabled}}":  "spec.debug",
 		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}": "steps[a].ref.resolver: git",
-		"taskSpec: {steps: [{name: a, when: [{cel: x}]}]}":     "steps[a].when.cel",
 		"taskRef: {resolver: git}":                             "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
