@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"millrace/crds"
 )
@@ -230,6 +231,8 @@ func (f *faults) refusal() *refusal {
 		return invalid("stepResult substitutions are only allowed in env, command and args: %v", f.misplaced)
 	case len(f.unknown) > 0:
 		return invalid("non-existent variable: %v: neither does the task declare it nor the run give it", f.unknown)
+	case len(f.unserved) > 0:
+		return invalid("%s is not served by this version of the controller: leave a result instead of an artifact", strings.Join(f.unserved, ", "))
 	default:
 		return nil
 	}

@@ -16,9 +16,11 @@ import (
 func TestUnservedIsRefusedByName(t *testing.T) {
 	step := "taskSpec: {steps: [{name: a, image: busybox, script: x}]}"
 	for spec, field := range map[string]string{
-		step + "\ndebug: {breakpoints: {onFailure: enabled}}":  "spec.debug",
-		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}": "steps[a].ref.resolver: git",
-		"taskRef: {resolver: git}":                             "spec.taskRef.resolver: git",
+		step + "\ndebug: {breakpoints: {onFailure: enabled}}":                                                   "spec.debug",
+		"taskSpec: {steps: [{name: a, ref: {resolver: git}}]}":                                                  "steps[a].ref.resolver: git",
+		"taskSpec: {steps: [{image: x, script: 'echo > $(step.artifacts.path)'}]}":                              "$(step.artifacts.path)",
+		"taskSpec: {steps: [{image: x, args: [$(steps.a.outputs), $(steps.a.inputs.x), '$(artifacts.path)']}]}": "$(steps.a.outputs), $(steps.a.inputs.x), $(artifacts.path)",
+		"taskRef: {resolver: git}": "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
 		_, refused := source(run)

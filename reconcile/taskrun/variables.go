@@ -42,6 +42,7 @@ type faults struct {
 	outside   []string // an index beyond the end of its array
 	isolated  []string // an array that is not a whole element of command or args
 	misplaced []string // the result of a step, in a field that is read before any step runs
+	unserved  []string // an artifact
 }
 
 func newVariables() variables {
@@ -280,7 +281,20 @@ func (v variables) note(name string) {
 		v.faults.isolated = cite(v.faults.isolated, reference)
 	case mustBeDeclared(name):
 		v.faults.unknown = cite(v.faults.unknown, reference)
+	case isArtifact(name):
+		v.faults.unserved = cite(v.faults.unserved, reference)
 	}
+}
+
+// isArtifact tells Tekton's names for artifacts. Nothing replaces them, and a step
+// that has the reference in its script as it stands would fail without a word of why.
+func isArtifact(name string) bool {
+	if name == "artifacts.path" || name == "step.artifacts.path" {
+		return true
+	}
+	rest, ofStep := strings.CutPrefix(name, "steps.")
+	parts := strings.SplitN(rest, ".", 3)
+	return ofStep && len(parts) > 1 && (parts[1] == "inputs" || parts[1] == "outputs")
 }
 
 // mustBeDeclared tells names that Tekton refuses when it does not know them.
