@@ -101,6 +101,27 @@ func TestABackgroundProcessDoesNotHoldTheStep(t *testing.T) {
 	}
 }
 
+// Nor does one that prints faster than the log takes it: the pipe is full again
+// whenever it has been read.
+func TestABackgroundProcessThatPrintsDoesNotHoldTheStep(t *testing.T) {
+	p := newPod(t)
+	c := p.sh("yes | head -c 30000000 & sleep 0.3; echo done", "-stdout_path", p.path("results", "out"))
+	c.Stdout, c.Stderr = slow{}, nil
+	started := time.Now()
+	c.wants(0)
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// slow is a log that takes its time.
+type slow struct{}
+
+func (slow) Write(p []byte) (int, error) {
+	time.Sleep(20 * time.Millisecond)
+	return len(p), nil
+}
+
 func childrenOf(t *testing.T, parent string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")

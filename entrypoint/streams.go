@@ -128,8 +128,12 @@ func (t *tee) copy(own io.Writer, file *os.File) error {
 	}
 }
 
-// drain takes what is in a pipe now, and does not wait for more. An expired
-// deadline lets nothing through, so it is lifted and the pipe read directly.
+// maxPipe is how much a pipe can hold (fs.pipe-max-size, for those who are not root).
+const maxPipe = 1 << 20
+
+// drain takes what is in a pipe now, and does not wait for more: no more than a pipe
+// can hold, for a process that goes on printing fills it as fast as it is read. An
+// expired deadline lets nothing through, so it is lifted and the pipe read directly.
 func drain(pipe *os.File, buffer []byte, keep func([]byte)) error {
 	if err := pipe.SetReadDeadline(time.Time{}); err != nil {
 		return err
@@ -139,7 +143,7 @@ func drain(pipe *os.File, buffer []byte, keep func([]byte)) error {
 		return err
 	}
 	if err := raw.Read(func(fd uintptr) bool {
-		for {
+		for left := maxPipe; left > 0; {
 			n, err := syscall.Read(int(fd), buffer)
 			if err == syscall.EINTR {
 				continue
@@ -148,7 +152,9 @@ func drain(pipe *os.File, buffer []byte, keep func([]byte)) error {
 				return true
 			}
 			keep(buffer[:n])
+			left -= n
 		}
+		return true
 	}); err != nil {
 		return err
 	}
