@@ -43,8 +43,14 @@ func (in *interner) get(text string) string {
 }
 
 func (in *interner) put(s string) {
-	if in.young == nil || len(in.young) >= internCount {
-		in.old, in.young = in.young, make(map[string]string)
+	switch {
+	case in.young == nil:
+		in.young = map[string]string{}
+	case len(in.young) >= internCount && in.old == nil:
+		in.young, in.old = map[string]string{}, in.young
+	case len(in.young) >= internCount:
+		in.young, in.old = in.old, in.young
+		clear(in.young) // and keep its room: it will be filled again
 	}
 	in.young[s] = s
 }
