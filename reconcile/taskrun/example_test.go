@@ -38,7 +38,7 @@ func Example() {
 	// the run has not begun
 	//   patch status: Succeeded Unknown Started:
 	//   create pod build-pod with 1 containers
-	//   look again in 1h0m0s
+	//   look again in 10s
 	// the run ends: StepFailed
 	//   patch status: Succeeded False StepFailed: "step-make" exited with code 2: Error
 }

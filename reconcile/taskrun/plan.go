@@ -412,9 +412,14 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		p.Actions = append(p.Actions, CreateClaim{claim})
 	}
 	p.Actions = append(p.Actions, CreatePod{Pod: pod})
-	p.Requeue = d.untilTimeout(status)
+	p.Requeue = soonest(d.untilTimeout(status), unseen)
 	return p
 }
+
+// unseen is how long to wait for the first news of a pod that was made. They come
+// within milliseconds; but of a pod that was made and deleted while the watch was
+// down, the list after it shows nothing, and nobody would ever ask again.
+const unseen = 10 * time.Second
 
 // withoutCommand is for a step of which nobody can say what it runs.
 func (d decision) withoutCommand(why string, first []Action, status crds.TaskRunStatus, err error) Plan {
