@@ -17,7 +17,7 @@ import (
 var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
 func checkTask(spec *crds.TaskSpec) *refusal {
-	for _, check := range []func(*crds.TaskSpec) *refusal{checkNumbers, checkSteps, checkSidecars, checkStepResults} {
+	for _, check := range []func(*crds.TaskSpec) *refusal{checkNumbers, checkWorkspaces, checkSteps, checkSidecars, checkStepResults} {
 		if refused := check(spec); refused != nil {
 			return refused
 		}
@@ -101,7 +101,8 @@ func checkRequests(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 
 // checkMounts keeps what is under /tekton to this controller: a volume over one of
 // its directories would have the step wait for ever, or tell nothing. The path is
-// cleaned first, since /x/../tekton is there too (TOB-TKN-4 of Tekton's audit).
+// cleaned first: /x/../tekton is there too (TOB-TKN-4 of Tekton's audit), and so is
+// tekton without a slash.
 func checkMounts(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 	mounts := step.VolumeMounts
 	if spec.StepTemplate != nil {
@@ -112,12 +113,35 @@ func checkMounts(spec *crds.TaskSpec, step crds.Step, name string) *refusal {
 
 func checkMountsOf(what string, mounts []corev1.VolumeMount) *refusal {
 	for _, mount := range mounts {
-		at := path.Clean(mount.MountPath)
+		at := inContainer(mount.MountPath)
 		switch {
 		case strings.HasPrefix(at, "/tekton/") && at != homeDir && !strings.HasPrefix(at, homeDir+"/"):
 			return invalid("%s: volumeMount cannot be mounted under /tekton/ (volumeMount %q mounted at %q)", what, mount.Name, mount.MountPath)
 		case strings.HasPrefix(mount.Name, volumePrefix):
 			return invalid("%s: volumeMount name %q cannot start with %q", what, mount.Name, volumePrefix)
+		}
+	}
+	return nil
+}
+
+// inContainer is the path at which a mount will be: the kubelet begins at the root.
+func inContainer(mountPath string) string { return path.Clean("/" + mountPath) }
+
+// ourDirectories are those that no workspace may be mounted over or into. Tekton lets
+// workspaces have the rest of /tekton, too.
+var ourDirectories = []string{binDir, runDir, stepsDir, resultsDir, scriptsDir, credentialsDir, credentialSecretsDir, terminationLog}
+
+func isOurs(mountPath string) bool {
+	at := inContainer(mountPath)
+	return slices.ContainsFunc(ourDirectories, func(dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") })
+}
+
+const notThere = "workspace %q cannot be mounted at %q: that is for the controller's own files, choose another mountPath"
+
+func checkWorkspaces(spec *crds.TaskSpec) *refusal {
+	for _, d := range spec.Workspaces {
+		if at := mountPath(d); isOurs(at) {
+			return invalid(notThere, d.Name, at)
 		}
 	}
 	return nil
@@ -132,6 +156,9 @@ func checkUsagesOf(what string, spec *crds.TaskSpec, usages []crds.WorkspaceUsag
 	for _, usage := range usages {
 		if !slices.ContainsFunc(spec.Workspaces, func(d crds.WorkspaceDeclaration) bool { return d.Name == usage.Name }) {
 			return invalid("%s: undefined workspace %q", what, usage.Name)
+		}
+		if isOurs(usage.MountPath) {
+			return invalid("%s: "+notThere, what, usage.Name, usage.MountPath)
 		}
 	}
 	return nil

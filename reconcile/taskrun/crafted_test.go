@@ -130,3 +130,32 @@ func TestFaultsAreFoundInTime(t *testing.T) {
 		}
 	}
 }
+
+// A mount by another spelling, or by way of a workspace, is a mount all the same: over
+// one of our directories it could give steps a turn that they do not have, or another
+// entrypoint.
+func TestNothingIsMountedOverOurDirectories(t *testing.T) {
+	for spec, want := range map[string]string{
+		"taskSpec: {steps: [{image: x, script: x, volumeMounts: [{name: v, mountPath: tekton/run}]}]}":                                                                                                    `step "unnamed-0": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "tekton/run")`,
+		"taskSpec: {sidecars: [{image: x, volumeMounts: [{name: v, mountPath: ./tekton/bin}]}], steps: [{image: x, script: x}]}":                                                                          `sidecar "unnamed-0": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "./tekton/bin")`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/run}], steps: [{image: x, script: x}]}":                                                              `workspace "w" cannot be mounted at "/tekton/run": that is for the controller's own files, choose another mountPath`,
+		"workspaces: [{name: ../tekton/bin, emptyDir: {}}]\ntaskSpec: {steps: [{image: x, script: x}]}":                                                                                                   `workspace "../tekton/bin" cannot be mounted at "/workspace/../tekton/bin": that is for the controller's own files, choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], steps: [{image: x, script: x, workspaces: [{name: w, mountPath: //tekton/steps/step-a}]}]}":                           `step "unnamed-0": workspace "w" cannot be mounted at "//tekton/steps/step-a": that is for the controller's own files, choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], sidecars: [{name: s, image: x, workspaces: [{name: w, mountPath: tekton/scripts}]}], steps: [{image: x, script: x}]}": `sidecar "s": workspace "w" cannot be mounted at "tekton/scripts": that is for the controller's own files, choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/home}], steps: [{image: x, script: x}]}":                                                             "",
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/custom}], steps: [{image: x, script: x}]}":                                                           "",
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /workspace}], steps: [{image: x, script: x}]}":                                                               "",
+	} {
+		_, refused := resolve(parseRun(t, spec), nil, nil, Config{})
+		if got := message(refused); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", spec, got, want)
+		}
+	}
+}
+
+func message(r *refusal) string {
+	if r == nil {
+		return ""
+	}
+	return r.message
+}

@@ -3,7 +3,6 @@ package taskrun
 import (
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -304,11 +303,11 @@ func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.Volum
 func withMounts(mounts, more []corev1.VolumeMount) []corev1.VolumeMount {
 	taken := map[string]bool{}
 	for _, mount := range mounts {
-		taken[path.Clean(mount.MountPath)] = true
+		taken[inContainer(mount.MountPath)] = true
 	}
 	all := slices.Clip(mounts)
 	for _, mount := range more {
-		if !taken[path.Clean(mount.MountPath)] {
+		if !taken[inContainer(mount.MountPath)] {
 			all = append(all, mount)
 		}
 	}
