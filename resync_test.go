@@ -55,7 +55,7 @@ func turn(t *testing.T, runs int, tell func(w *wheel)) {
 		queue := workqueue.New(workqueue.Config[types.NamespacedName]{})
 		gate := reconcile.NewGate()
 		reconciler := taskrun.New(taskrun.Config{EntrypointImage: "entry"}, taskrun.Parts{
-			Caches: w.caches(), Client: w.client(), Gate: gate,
+			Caches: w.caches(), Client: clientOver(t, &w.asked), Gate: gate,
 			Trace: taskrun.Trace{Planned: func(types.NamespacedName, taskrun.Plan) { w.planned++ }},
 		})
 		pool := reconcile.NewPool("taskrun", queue, func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
@@ -102,14 +102,20 @@ func (w *wheel) caches() taskrun.Caches {
 	}
 }
 
-func (w *wheel) client() taskrun.Client {
-	rc := &rest.Config{Host: "http://server.example", QPS: -1, Transport: &w.asked}
+// clientOver is the reconciler's client, with that in the place of a network.
+func clientOver(t *testing.T, server http.RoundTripper) taskrun.Client {
+	t.Helper()
+	rc := &rest.Config{Host: "http://server.example", QPS: -1, Transport: server}
 	core, err := typedcorev1.NewForConfig(rc)
-	w.check(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	rc.APIPath, rc.GroupVersion = "/apis", &schema.GroupVersion{Group: crds.Group, Version: crds.Version}
 	rc.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	tekton, err := rest.RESTClientFor(rc)
-	w.check(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return taskrun.NewAPIClient(tekton, core)
 }
 

@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -167,4 +168,79 @@ func TestLargeScriptComesInPieces(t *testing.T) {
 			t.Errorf("an argument of %d bytes", len(argument))
 		}
 	}
+}
+
+// A Task can be as large as the server lets an object be, 1.5 MiB, and its run has a
+// copy of it. Where the copy fits the run goes on; else it ends, and says so in a
+// status that fits. Nothing is tried again and again.
+func TestTaskOf1500KB(t *testing.T) {
+	const limit = 1536 << 10 // etcd's --max-request-bytes
+	for size, fits := range map[int]bool{1_500_000: true, limit - 300: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, "metadata: {name: run}\nspec: {taskRef: {name: large}, params: [{name: x, value: as-long-as-}]}")
+			c.server.room = limit
+			task := &crds.Task{Spec: crds.TaskSpec{Params: crds.ParamSpecs{{Name: "x"}}, Steps: []crds.Step{{Name: "a", Image: "x"}}}}
+			task.Name = "large"
+			const line = "echo $(params.x) $HOME # and so on and on\n"
+			task.Spec.Steps[0].Script = strings.Repeat(line, size/(len(line)+1)) // a line's end is two bytes of JSON
+			c.server.tasks["large"] = task
+			c.settle(nil)
+			condition := c.server.run.Succeeded()
+			if fits {
+				if c.server.uids != 1 || condition.Reason != string(crds.TaskRunReasonStarted) {
+					t.Errorf("%d bytes: %d pods, %s %s", size, c.server.uids, condition.Reason, condition.Message)
+				}
+				return
+			}
+			if condition.Reason != string(crds.TaskRunReasonFailedValidation) || !strings.Contains(condition.Message, "too large") || c.server.run.Status.TaskSpec != nil {
+				t.Errorf("%d bytes: %s %s", size, condition.Reason, condition.Message)
+			}
+			if c.server.uids != 0 || len(c.server.calls) > 3 {
+				t.Errorf("%d bytes: %d pods, %d calls", size, c.server.uids, len(c.server.calls))
+			}
+		})
+	}
+}
+
+// What people and containers say may have line ends in it. Told in a log, it begins
+// no line, so that nobody can say something in our name; told in a condition, it is
+// what was said.
+func TestANewlineInAMessageForgesNoLineOfTheLog(t *testing.T) {
+	const forged = "I0101 00:00:00.000000       1 forged.go:1] \"All is well\""
+	const said = "so\n" + forged + "\r\n" + forged + "\u2028" + forged
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		var told strings.Builder
+		logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(10), textlogger.Output(&told)))
+		ctx := klog.NewContext(context.Background(), logger)
+		reconcileOnce := func() {
+			if _, err := c.rec.Reconcile(ctx, c.key()); err != nil {
+				logger.Error(err, "Reconcile failed")
+			}
+		}
+		c.server.refuse = statusError(403, "Forbidden", said)
+		reconcileOnce()
+		refused := c.server.run.Succeeded().Message
+		c.server.refuse = nil
+		reconcileOnce()
+		waiting := unpullable()
+		waiting.ContainerStatuses[0].State.Waiting.Message = said
+		waiting.ContainerStatuses[0].State.Waiting.Reason = "ErrImagePull"
+		c.kubelet(waiting)
+		reconcileOnce()
+		c.server.user(must(json.Marshal(map[string]any{"spec": map[string]any{"status": "TaskRunCancelled", "statusMessage": said}})))
+		reconcileOnce()
+		cancelled := c.server.run.Succeeded().Message
+		if !strings.Contains(refused, said) || !strings.Contains(cancelled, said) {
+			t.Errorf("the conditions were %q and %q", refused, cancelled)
+		}
+		if !strings.Contains(told.String(), "forged") {
+			t.Fatalf("nothing of it was logged:\n%s", told.String())
+		}
+		for line := range strings.Lines(strings.ReplaceAll(told.String(), "\r", "\n")) {
+			if strings.HasPrefix(line, forged) {
+				t.Errorf("forged: %s", line)
+			}
+		}
+	})
 }
