@@ -54,13 +54,15 @@ func (r *Reconciler) inquire(ctx context.Context, o *observation) error {
 	return nil
 }
 
-// readLog reads what the collector has printed. Where the server has no such log,
-// and never will, there are no results.
+// readLog reads what the collector has printed. Where the server has no such log, and
+// never will, or nobody has answered for long, the results are lost.
 func (r *Reconciler) readLog(ctx context.Context, o *observation) error {
 	log, err := r.parts.Client.ReadLog(ctx, types.NamespacedName{Namespace: o.Pod.Namespace, Name: o.Pod.Name}, collectorName, maxLog)
-	if err != nil && (!isAnswer(err) || apierrors.IsForbidden(err)) {
+	passes := err != nil && (!isAnswer(err) || apierrors.IsForbidden(err))
+	if passes && time.Since(finishedAt(o.Pod)) < logPatience {
 		return fmt.Errorf("read the log of the results: %w", err)
 	}
+	o.NoLog = err
 	o.ResultsLog = append([]byte{}, log...)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -98,6 +99,31 @@ func collected(pod *corev1.Pod) bool {
 	}
 	status, ok := statusOf(pod.Status.ContainerStatuses, collectorName)
 	return ok && status.State.Terminated != nil
+}
+
+// logPatience is how long after the steps the log of the collector is asked for while
+// nobody answers: the node may be away, and come back.
+const logPatience = time.Hour
+
+// lostResults is why there may be results that nobody has read; nil if there are none.
+func lostResults(pod *corev1.Pod, log error) *refusal {
+	if !hasCollector(pod) {
+		return nil
+	}
+	status, _ := statusOf(pod.Status.ContainerStatuses, collectorName)
+	terminated := status.State.Terminated
+	switch {
+	case terminated == nil:
+		return &refusal{crds.TaskRunReasonSidecarFailed, fmt.Sprintf("the results are lost: the pod ended before %q did", collectorName)}
+	case terminated.Reason == oomKilled:
+		return &refusal{crds.TaskRunReasonSidecarOOM, "the results are lost: " + exitMessage(status)}
+	case terminated.ExitCode != 0:
+		return &refusal{crds.TaskRunReasonSidecarFailed, "the results are lost: " + exitMessage(status)}
+	case log != nil:
+		return &refusal{crds.TaskRunReasonSidecarFailed, fmt.Sprintf("the results are lost: the log of %q cannot be read: %v", collectorName, log)}
+	default:
+		return nil
+	}
 }
 
 // findings are the results that steps have left, declared or not, before anybody

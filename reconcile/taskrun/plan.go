@@ -54,6 +54,8 @@ type observation struct {
 	Unstorable error
 	// ResultsLog is the log of the pod's collector, once a plan has asked for it.
 	ResultsLog []byte
+	// NoLog is why that log could not be read, for good; nil as a rule.
+	NoLog error
 	// Trouble is the last warning that an event gives about the pod, or empty, once a
 	// plan has asked for it.
 	Trouble *string
@@ -174,7 +176,7 @@ func plan(o observation, now time.Time, c Config) Plan {
 		return d.tidy()
 	case o.Unreadable != nil:
 		return d.refuse(invalid("the TaskRun cannot be read, correct it and create it again: %v", o.Unreadable))
-	case o.Unstorable != nil && begun(run.Status.Steps):
+	case o.Unstorable != nil && o.hasBegun(run):
 		return d.refuse(&refusal{crds.TaskRunReasonResultLargerThanAllowedLimit, fmt.Sprintf("the run cannot be stored with the results that its steps have left, make them smaller: %v", o.Unstorable)})
 	case o.Unstorable != nil:
 		return d.refuse(invalid("the run cannot be stored with what it is going to run in its status, make its task smaller: %v", o.Unstorable))
@@ -655,6 +657,9 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
 	condition := outcome(d.Pod)
+	if lost := lostResults(d.Pod, d.NoLog); lost != nil && condition.Status == corev1.ConditionTrue {
+		condition = failure(lost.reason, lost.message)
+	}
 	if status.TaskSpec != nil {
 		found := findResults(d.Pod, d.ResultsLog)
 		status.Steps = found.ofSteps(status.TaskSpec, status.Steps)
