@@ -46,7 +46,7 @@ func TestMergeIsLinear(t *testing.T) {
 	}
 	began := time.Now()
 	merged := must(mergeTemplate(spec, workspaces{}))
-	if took := time.Since(began); len(merged[0].container.Env) != 100_000 || took > 5*time.Second {
+	if took := time.Since(began); len(merged[0].container.Env) != 100_000 || took > 20*time.Second {
 		t.Errorf("%d variables in %v", len(merged[0].container.Env), took)
 	}
 }
