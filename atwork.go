@@ -48,3 +48,13 @@ func (w atWork) owner(o *wire.Object) bool {
 	}
 	return false
 }
+
+// mayOwn is owner, but as long as not all runs are known, each may be at work.
+func (w atWork) mayOwn(o *wire.Object) bool {
+	select {
+	case <-w.taskRuns.Synced():
+		return w.owner(o)
+	default:
+		return true
+	}
+}

@@ -179,9 +179,11 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Trace:    registry.TaskRuns(),
 	})
 	// A pod that began and went while its run waited its turn no reconcile will see,
-	// nor one that went while another replica led.
+	// nor one that went while another replica led. What is told of runs that are
+	// over, or whose pods are cleaned up, a reconcile forgets; where there is none,
+	// it must not be remembered.
 	onPodGone := handler.When(gone, func(c indexer.Change) {
-		if !working.owner(c.Old) {
+		if !waiting.isOver(c) && !working.mayOwn(c.Old) {
 			return
 		}
 		if pod, err := wire.Decode[corev1.Pod](c.Old); err == nil {
