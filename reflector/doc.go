@@ -126,6 +126,12 @@
 // second the list asks for the newest state, whatever its number. A restored
 // server may also accept a watch from its future and stay mute: see muteAfter.
 //
+// There is one thing that nobody can see: a server that was restored with its old
+// numbers, and has counted on beyond where we were before it heard of us again. What
+// happened in between is missed until the next list. The numbers are to be raised
+// when a backup is restored, as Kubernetes' documentation says (etcdutl snapshot
+// restore --bump-revision --mark-compacted); then every watch begins anew.
+//
 // A server, or something before it, may be unable to stream a list. It says so
 // (422), or closes early (issue 140890), or never sends
 // the bookmark (issue 135895). All of it leads to a paged list at once, and to half an

@@ -40,9 +40,10 @@ func disruptions() []disruption {
 		{"restore of a backup", 0.05, 5 * time.Second, 60 * time.Second, func(w *World, _ string) func() {
 			backup := w.Server.Backup()
 			w.watchForWork()
+			const bump = 1_000_000 // without it, what is missed is missed: see package reflector
 			return func() {
 				if !w.worked() { // else the backup is of another world
-					w.Server.Restore(backup)
+					w.Server.Restore(backup, bump)
 					w.notef("the store is restored from a backup at version %d", w.Server.Version())
 				}
 			}

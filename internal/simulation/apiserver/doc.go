@@ -21,7 +21,8 @@
 //   - Deletion: finalizers, a pod's grace, and the garbage collection of what an
 //     owner leaves (Orphans finds it; an actor deletes it, in its own time).
 //   - JSON, protobuf for built-in kinds, and PartialObjectMetadata.
-//   - A restore from a backup: resource versions go back.
+//   - A restore from a backup: objects go back; so do resource versions, or they
+//     leap ahead.
 //
 // # What is not
 //

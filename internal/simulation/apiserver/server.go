@@ -224,12 +224,16 @@ func (s *Server) Backup() Backup {
 	return b
 }
 
-// Restore makes a backup the present, its resource version included. Watches end.
-func (s *Server) Restore(b Backup) {
+// Restore makes a backup the present: the objects, and the resource version, raised
+// by bump. What is before that is forgotten, and watches end.
+//
+// Kubernetes' documentation wants a bump (etcdutl snapshot restore --bump-revision
+// --mark-compacted), beyond every number that anybody was told.
+func (s *Server) Restore(b Backup, bump uint64) {
 	s.EndWatches(Reset)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version = b.version
+	s.version = b.version + bump
 	for resource, objects := range b.objects {
 		clear(s.objects[resource])
 		maps.Copy(s.objects[resource], objects)

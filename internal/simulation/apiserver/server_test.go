@@ -224,13 +224,24 @@ func TestARestoreTakesVersionsBack(t *testing.T) {
 	bubble(t, runtime.ContentTypeProtobuf, nil, func(ctx context.Context, r *rig) {
 		backup := r.Backup()
 		made, _ := r.pods.Create(ctx, pod("a"), metav1.CreateOptions{})
-		r.Restore(backup)
+		r.Restore(backup, 0)
 		if _, err := r.pods.Get(ctx, "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			r.Errorf("%v", err)
 		}
 		_, err := r.pods.List(ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 		if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 			r.Errorf("a list from the future: %v", err)
+		}
+	})
+}
+
+func TestARestoreThatIsBumpedHasForgottenWhereEverybodyWas(t *testing.T) {
+	bubble(t, runtime.ContentTypeProtobuf, nil, func(ctx context.Context, r *rig) {
+		backup := r.Backup()
+		made, _ := r.pods.Create(ctx, pod("a"), metav1.CreateOptions{})
+		r.Restore(backup, 1_000_000)
+		if _, err := r.pods.Watch(ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion}); !apierrors.IsResourceExpired(err) {
+			r.Errorf("a watch from before the restore: %v", err)
 		}
 	})
 }
