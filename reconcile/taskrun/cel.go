@@ -226,9 +226,11 @@ func (p celPlace) literal(value string) (string, error) {
 		}
 		return value, nil
 	default:
-		return celEscapes.Replace(value), nil
+		return celEscaped(value), nil
 	}
 }
 
-// celEscapes keep a value within its quotes, of whatever kind.
-var celEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`, `"`, `\"`, "\n", `\n`, "\r", `\r`)
+// celEscaped keeps a value within its quotes, of whatever kind.
+func celEscaped(value string) string {
+	return strings.NewReplacer(`\`, `\\`, `'`, `\'`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(value)
+}
