@@ -39,6 +39,8 @@ func reading() experiment {
 				return nil, err
 			}
 			run := func(ctx context.Context, who side) ([]float64, error) {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
 				get, stop, err := getter(ctx, who, s)
 				if err != nil {
 					return nil, err
