@@ -64,11 +64,11 @@ func eventExperiments() []experiment {
 	}
 	return []experiment{
 		events("event-cpu-json", 0.08, large),
-		events("event-cpu-json-2k", 0.1, small),
+		events("event-cpu-json-2k", 0.08, small),
 		events("event-cpu-proto", 0.25, pods),
 		// What is left where the transport costs as little as can be.
 		events("event-cpu-json-plain", 0.08, plain(large)),
-		events("event-cpu-json-2k-plain", 0.1, plain(small)),
+		events("event-cpu-json-2k-plain", 0.08, plain(small)),
 		events("event-cpu-proto-plain", 0.25, plain(pods)),
 	}
 }
