@@ -127,13 +127,12 @@ func checkMountsOf(what string, mounts []corev1.VolumeMount) *refusal {
 // inContainer is the path at which a mount will be: the kubelet begins at the root.
 func inContainer(mountPath string) string { return path.Clean("/" + mountPath) }
 
-// ourDirectories are those that no workspace may be mounted over or into. Tekton lets
+// isOurs tells of paths that no workspace may be mounted over or into. Tekton lets
 // workspaces have the rest of /tekton, too.
-var ourDirectories = []string{binDir, runDir, stepsDir, resultsDir, scriptsDir, credentialsDir, credentialSecretsDir, terminationLog}
-
 func isOurs(mountPath string) bool {
+	ours := []string{binDir, runDir, stepsDir, resultsDir, scriptsDir, credentialsDir, credentialSecretsDir, terminationLog}
 	at := inContainer(mountPath)
-	return slices.ContainsFunc(ourDirectories, func(dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") })
+	return slices.ContainsFunc(ours, func(dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") })
 }
 
 const notThere = "workspace %q cannot be mounted at %q: that is for the controller's own files, choose another mountPath"

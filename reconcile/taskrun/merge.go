@@ -134,8 +134,8 @@ func stepContainer(s crds.Step) corev1.Container {
 // under, else at the end.
 func overNames[T any](under, over []T, name func(T) string, both func(under, over T) T) []T {
 	at := make(map[string]int, len(under))
-	for i := len(under) - 1; i >= 0; i-- {
-		at[name(under[i])] = i
+	for i, one := range slices.Backward(under) { // of two of one name the first counts
+		at[name(one)] = i
 	}
 	mine := map[string]int{} // where in merged
 	for _, one := range over {
