@@ -91,8 +91,10 @@ func (x *Indexer) Rewinds() int {
 }
 
 // ResourceVersion is how far the copy has come: all that the stream said up to
-// there is in it. Single objects may be ahead. It is empty until the first list
-// is in, and goes back if the server does.
+// there is in it. Single objects may be ahead, and one that could not be taken in
+// (it is in the reflector's quarantine) is behind: to stand still for it would hold
+// up everybody who waits. It is empty until the first list is in, and goes back if
+// the server does.
 func (x *Indexer) ResourceVersion() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

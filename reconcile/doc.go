@@ -49,7 +49,9 @@
 //     wrote. If that takes longer than GateTimeout the worker goes on to other
 //     keys; after the third time in a row the key is InDoubt, and runs. It is so
 //     at once if the server has gone back since that write (it was restored), or
-//     if a cache says that it will never know.
+//     if a cache says that it will never know. (What a cache could not take in,
+//     since it cannot be read or the transform refuses it, it does not have, and
+//     does not hold up the others for: the reflector asks for it again.)
 //  9. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
 //     on for DrainTimeout, then their ctx ends; Run returns when the last has
 //     returned. Keys that were ready are left: the next process lists everything.

@@ -126,7 +126,7 @@ show() {
   kubectl -n "$namespace" get "$run" -o jsonpath='{range .status.results[*]}{.name} = {.value}{"\n"}{end}'
   title "What the controller says of itself (/metrics): queue depth and cache size"
   kubectl get --raw /api/v1/namespaces/tekton-pipelines/services/millrace-controller:metrics/proxy/metrics |
-    grep -E '^(workqueue_depth|informer_store_objects|informer_store_bytes)\{'
+    awk '/^workqueue_depth\{/ || /^informer_store_(objects|bytes)\{/ && $2 != 0'
 }
 
 trap clean_up EXIT
