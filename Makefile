@@ -86,11 +86,11 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 
 .PHONY: sim
 sim: ## the whole program in a simulated cluster, SEEDS (100) storms of faults from FROM (1) on, or one: SEED=7
-	$(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) FROM=$(FROM) $(GO) test -count=1 -timeout 0 -run InAStorm .
+	$(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) FROM=$(FROM) $(GO) test -count=1 -timeout 0 -v -run InAStorm .
 
 .PHONY: sim-plans
 sim-plans: ## a crash at every write, a stale cache, dropped events: every systematic plan
-	PLANS=all $(GO) test -count=1 -timeout 0 -run AFaultAtAny .
+	PLANS=all $(GO) test -count=1 -timeout 0 -v -run AFaultAtAny .
 
 .PHONY: bench
 bench: ## the chain beside client-go's, one table (some minutes); ONLY='sync|queue' for a part of it
