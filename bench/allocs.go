@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,9 +39,7 @@ func allocations() experiment {
 				} else {
 					n, err = peer.Allocations(ctx, initial, events, mallocs)
 				}
-				// To two digits: what the runtime allocates now and then, for a goroutine
-				// that waits or a collection, is none of an event's.
-				return []float64{math.Round(100*float64(n)/float64(spec.Events)) / 100}, err
+				return []float64{float64(n) / float64(spec.Events)}, err
 			}
 			return &bench{run: run}, nil
 		},
