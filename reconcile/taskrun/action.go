@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // actionAnswer is what became of the look for a StepAction.
@@ -30,15 +31,15 @@ func actionNames(spec *crds.TaskSpec) []string {
 // action replaced by what the step gives for them. values are those of step.Params
 // after the variables of the task have been replaced in them; v are the variables
 // that a StepAction shares with its task, and no parameters.
-func inline(step crds.Step, action *crds.StepAction, values crds.Params, v variables) (crds.Step, error) {
+func inline(step crds.Step, action *crds.StepAction, values crds.Params, v variables.Set) (crds.Step, error) {
 	if err := checkAction(step, action); err != nil {
 		return step, err
 	}
-	v, err := v.ofAction(action.Spec.Params, values)
+	v, err := ofAction(v, action.Spec.Params, values)
 	if err != nil {
 		return step, fmt.Errorf("and StepAction %q: %w", action.Name, err)
 	}
-	body, err := apply(v, bodyOf(action.Spec))
+	body, err := variables.Apply(v, bodyOf(action.Spec))
 	if err != nil {
 		return step, err
 	}
@@ -88,10 +89,10 @@ func checkAction(step crds.Step, action *crds.StepAction) error {
 }
 
 // ofAction are the variables of a StepAction: v with the action's parameters.
-func (v variables) ofAction(specs crds.ParamSpecs, given crds.Params) (variables, error) {
-	v.strings, v.arrays = maps.Clone(v.strings), map[string][]string{}
-	v.objects, v.results = map[string]map[string]string{}, map[string]string{}
-	v.encoded = true
+func ofAction(v variables.Set, specs crds.ParamSpecs, given crds.Params) (variables.Set, error) {
+	v.Strings, v.Arrays = maps.Clone(v.Strings), map[string][]string{}
+	v.Objects, v.Results = map[string]map[string]string{}, map[string]string{}
+	v.Encoded = true
 	values := map[string]crds.ParamValue{}
 	for _, param := range given {
 		values[param.Name] = param.Value
@@ -103,7 +104,7 @@ func (v variables) ofAction(specs crds.ParamSpecs, given crds.Params) (variables
 		switch {
 		case !ok && spec.Default == nil:
 			missing = append(missing, spec.Name)
-		case !v.setActionParam(spec, value, ok):
+		case !setActionParam(v, spec, value, ok):
 			wrong = append(wrong, spec.Name)
 		}
 	}
@@ -121,25 +122,25 @@ func (v variables) ofAction(specs crds.ParamSpecs, given crds.Params) (variables
 // setActionParam makes a parameter known: its default, and the step's value over
 // it. An array or an object may be the result of an earlier step. A text for an
 // object leaves the defaults of its keys, as in Tekton.
-func (v variables) setActionParam(spec crds.ParamSpec, value crds.ParamValue, given bool) bool {
-	kind := paramType(spec)
+func setActionParam(v variables.Set, spec crds.ParamSpec, value crds.ParamValue, given bool) bool {
+	kind := variables.TypeOf(spec)
 	if spec.Default != nil {
-		for _, reference := range spellings("params", spec.Name) {
-			v.setParam(reference, plain(*spec.Default))
+		for _, reference := range variables.Spellings("params", spec.Name) {
+			v.SetParam(reference, plain(*spec.Default))
 		}
 	}
 	if !given {
 		return true
 	}
-	name, whole := wholeReference(value.StringVal)
-	later := value.Type == crds.ParamTypeString && whole && isStepResult(name) && kind != crds.ParamTypeString
-	for _, reference := range spellings("params", spec.Name) {
+	name, whole := variables.WholeReference(value.StringVal)
+	later := value.Type == crds.ParamTypeString && whole && variables.IsStepResult(name) && kind != crds.ParamTypeString
+	for _, reference := range variables.Spellings("params", spec.Name) {
 		switch {
 		case later:
-			delete(v.arrays, reference)
-			v.results[reference] = strings.TrimSuffix(name, "[*]")
+			delete(v.Arrays, reference)
+			v.Results[reference] = strings.TrimSuffix(name, "[*]")
 		case value.Type == kind || kind == crds.ParamTypeObject && value.Type != crds.ParamTypeArray:
-			v.setParam(reference, value)
+			v.SetParam(reference, value)
 		default:
 			return false
 		}
@@ -149,11 +150,11 @@ func (v variables) setActionParam(spec crds.ParamSpec, value crds.ParamValue, gi
 
 // plain is a value in the form of one that has been through settle.
 func plain(value crds.ParamValue) crds.ParamValue {
-	forms := []string{laterResult, laterAttempt}
+	forms := []string{variables.LaterResult, variables.LaterAttempt}
 	write := func(s string) string {
-		var out draft
+		var out variables.Draft
 		out.WriteString(s)
-		return out.settle(forms)
+		return out.Settle(forms)
 	}
 	switch value.Type {
 	case crds.ParamTypeArray:

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // entrypointArgs is the command line of the step's entrypoint; the contract is
@@ -101,7 +102,7 @@ func scriptArgs(script, file string) []string {
 func commandArgs(earlier []crds.Step, command []string) (args, rest []string) {
 	rest = slices.Clone(command)
 	for i, argument := range command {
-		if refersLater(argument) {
+		if variables.RefersLater(argument) {
 			args = append(append(args, "-arg", strconv.Itoa(i)), templateArgs(earlier, argument)...)
 			rest[i] = "-" // a placeholder
 		}
@@ -113,7 +114,7 @@ func commandArgs(earlier []crds.Step, command []string) (args, rest []string) {
 func environmentArgs(earlier []crds.Step, env []corev1.EnvVar) []string {
 	var args []string
 	for _, variable := range env {
-		if refersLater(variable.Value) {
+		if variables.RefersLater(variable.Value) {
 			args = append(append(args, "-env", variable.Name), templateArgs(earlier, variable.Value)...)
 		}
 	}
@@ -122,12 +123,12 @@ func environmentArgs(earlier []crds.Step, env []corev1.EnvVar) []string {
 
 func templateArgs(earlier []crds.Step, text string) []string {
 	var args []string
-	for _, p := range splitForKubelet(text, []string{laterResult}) {
-		if p.ref == "" {
-			args = append(args, "-text", p.text)
+	for _, p := range variables.SplitForKubelet(text, []string{variables.LaterResult}) {
+		if p.Ref == "" {
+			args = append(args, "-text", p.Text)
 			continue
 		}
-		result, _ := findStepResult(earlier, p.ref) // checkStepResults has found it
+		result, _ := findStepResult(earlier, p.Ref) // checkStepResults has found it
 		args = append(args, "-ref", result.String())
 	}
 	return args
@@ -140,14 +141,14 @@ func conditions(earlier []crds.Step, when crds.WhenExpressions) string {
 		Ref  string `json:"ref,omitempty"`
 	}
 	template := func(text string) []part {
-		pieces := split(text, []string{laterResult})
+		pieces := variables.Split(text, []string{variables.LaterResult})
 		parts := make([]part, 0, len(pieces))
 		for _, p := range pieces {
-			if p.ref != "" {
-				result, _ := findStepResult(earlier, p.ref)
-				p.ref = result.String()
+			if p.Ref != "" {
+				result, _ := findStepResult(earlier, p.Ref)
+				p.Ref = result.String()
 			}
-			parts = append(parts, part{p.text, p.ref})
+			parts = append(parts, part{p.Text, p.Ref})
 		}
 		return parts
 	}

@@ -2,7 +2,6 @@ package taskrun
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"millrace/crds"
 )
@@ -16,22 +15,6 @@ const (
 	maxPod        = 3 << 20 // bytes that the steps of a pod have because all steps have them
 	maxContainers = 100     // of a task: so many share 12 KiB of termination messages, which is 120 bytes for each
 )
-
-// A budget is what is left of maxReplaced. All variables of one run share it.
-type budget struct{ left int }
-
-// afford tells whether so many bytes more may be put in.
-func (b *budget) afford(bytes int) bool {
-	b.left -= bytes
-	return b.left >= 0
-}
-
-func (b *budget) overspent() error {
-	if b.left >= 0 {
-		return nil
-	}
-	return fmt.Errorf("the values that are put in for variables are too large: together more than %d MiB; make them smaller, or refer to them in fewer places", maxReplaced>>20)
-}
 
 // checkNumbers comes before any work that grows with the steps.
 func checkNumbers(spec *crds.TaskSpec) *refusal {

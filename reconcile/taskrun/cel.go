@@ -1,16 +1,12 @@
 package taskrun
 
 import (
-	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-
-	"cel.dev/cel-go/cel"
 
 	"millrace/crds"
+	"millrace/reconcile/expression"
+	"millrace/reconcile/variables"
 )
 
 // A condition of a step may be an expression in CEL. Tekton's entrypoint evaluates
@@ -18,47 +14,15 @@ import (
 // evaluate has 9.5. So they are decided here, before there is a pod. What earlier steps will have found
 // out is not known then: an expression that refers to it is refused.
 
-// An expression has an end. Without these a worker would be anybody's: to check the
-// types of maps within maps, 240 deep, takes five seconds for each kilobyte.
-const (
-	maxExpression      = 4 << 10 // characters
-	maxExpressionDepth = 30
-	maxExpressionCost  = 100_000 // CEL's units: about one for each operation and each ten characters
-	maxExpressions     = 25      // of a task
-)
-
-// evaluate tells whether an expression holds.
-func evaluate(expression string) (bool, error) {
-	env, err := cel.NewEnv(cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(maxExpressionDepth))
-	if err != nil {
-		return false, fmt.Errorf("set up CEL: %w", err)
-	}
-	ast, issues := env.Compile(expression)
-	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return false, fmt.Errorf("at %d:%d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
-	}
-	program, err := env.Program(ast, cel.CostLimit(maxExpressionCost))
-	if err != nil {
-		return false, err
-	}
-	value, _, err := program.Eval(cel.NoVars())
-	if err != nil {
-		return false, err
-	}
-	holds, ok := value.Value().(bool)
-	if !ok {
-		return false, fmt.Errorf("it is a %s, and must be true or false", value.Type().TypeName())
-	}
-	return holds, nil
-}
+// maxExpressions is how many conditions in CEL a task can have: each takes its time.
+const maxExpressions = 25
 
 // forAttempt is the spec as the attempt runs it: with its number in place of the
 // reference to that, and with every expression decided.
 func forAttempt(run *crds.TaskRun, spec *crds.TaskSpec) (*crds.TaskSpec, *refusal) {
 	var err error
 	if run.Spec.Retries > 0 {
-		if spec, err = apply(attemptNumber(strconv.Itoa(attempt(run))), spec); err != nil {
+		if spec, err = variables.Apply(variables.AttemptNumber(strconv.Itoa(attempt(run))), spec); err != nil {
 			return nil, invalid("%v", err)
 		}
 	}
@@ -79,7 +43,7 @@ func decide(when crds.WhenExpressions) (crds.WhenExpressions, error) {
 		if w.CEL == "" {
 			continue
 		}
-		holds, err := evaluate(w.CEL)
+		holds, err := expression.Evaluate(w.CEL)
 		if err != nil {
 			return nil, err
 		}
@@ -96,59 +60,6 @@ func withoutExpressions(when crds.WhenExpressions) crds.WhenExpressions {
 		out[i].CEL = ""
 	}
 	return out
-}
-
-// expression replaces the references of an expression so that no value is taken for
-// a part of it: within quotes it is text, whatever quotes it has itself; elsewhere
-// it can only be a number, true or false. It finds them as text does.
-func (v variables) expression(s string) (string, error) {
-	var out draft
-	var at celPlace
-	rest := s
-	for {
-		end := strings.IndexByte(rest, ')')
-		if end < 0 {
-			break
-		}
-		start := strings.LastIndex(rest[:end], "$(")
-		if start < 0 {
-			start = end + 1
-		}
-		out.WriteString(rest[:start])
-		at = at.after(rest[:start])
-		if start < end {
-			if err := v.insert(&out, rest[start+2:end], at); err != nil {
-				return "", err
-			}
-		}
-		rest = rest[end+1:]
-	}
-	out.WriteString(rest)
-	return out.settle(v.later()), nil
-}
-
-// insert writes what the reference of that name stands for at that place.
-func (v variables) insert(out *draft, name string, at celPlace) error {
-	value, known := v.value(name)
-	switch {
-	case v.attemptLater && "("+name+")" == laterAttempt:
-		out.refer(name)
-		return nil
-	case isStepResult(name):
-		return fmt.Errorf("when.cel: $(%s) is known only when it is the step's turn, and expressions are decided before: write the condition with input, operator and values", name)
-	case !known:
-		v.note(name)
-		out.WriteString("$(" + name + ")")
-		return nil
-	}
-	literal, err := at.literal(value)
-	if err != nil {
-		return fmt.Errorf("when.cel: $(%s) %w", name, err)
-	}
-	if v.budget.afford(len(literal)) {
-		out.WriteString(literal)
-	}
-	return nil
 }
 
 // checkExpressions refuses expressions where Tekton would, too.
@@ -171,68 +82,4 @@ func checkExpressions(spec *crds.TaskSpec, c Config) *refusal {
 		}
 	}
 	return nil
-}
-
-// celPlace is a place in an expression: within the quotes of a literal, or not.
-type celPlace struct {
-	quote   string // what ends the literal; empty outside of one, "\n" in a comment
-	raw     bool   // a literal in which a backslash is one
-	escaped bool   // the next character belongs to a backslash
-	prefix  byte   // the last character before, outside of literals
-}
-
-// after is the place at the end of a text that begins at p.
-func (p celPlace) after(text string) celPlace {
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case p.escaped:
-			p.escaped = false
-		case p.quote == "" && (c == '\'' || c == '"'):
-			raw := p.prefix == 'r' || p.prefix == 'R'
-			p = celPlace{quote: string(c), raw: raw}
-			if triple := strings.Repeat(p.quote, 3); strings.HasPrefix(text[i:], triple) {
-				p.quote = triple
-				i += 2
-			}
-		case p.quote == "" && strings.HasPrefix(text[i:], "//"):
-			p.quote = "\n"
-		case p.quote == "":
-			p.prefix = c
-		case strings.HasPrefix(text[i:], p.quote):
-			i += len(p.quote) - 1
-			p = celPlace{}
-		case c == '\\' && !p.raw && p.quote != "\n":
-			p.escaped = true
-		}
-	}
-	return p
-}
-
-// celConstant is what a value may be outside of quotes.
-var celConstant = regexp.MustCompile(`^(true|false|-?[0-9]+(\.[0-9]+)?)$`)
-
-// literal is how a value is written at that place.
-func (p celPlace) literal(value string) (string, error) {
-	switch {
-	case p.escaped:
-		return "", errors.New("comes after a backslash")
-	case p.quote == "" || p.quote == "\n":
-		if !celConstant.MatchString(value) {
-			return "", errors.New("is not within quotes, where its value can only be a number, true or false")
-		}
-		return value, nil
-	case p.raw:
-		if strings.ContainsAny(value, "'\"\r\n") {
-			return "", errors.New("is within a raw string, where its value can have no quotes and no line ends")
-		}
-		return value, nil
-	default:
-		return celEscaped(value), nil
-	}
-}
-
-// celEscaped keeps a value within its quotes, of whatever kind.
-func celEscaped(value string) string {
-	return strings.NewReplacer(`\`, `\\`, `'`, `\'`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(value)
 }

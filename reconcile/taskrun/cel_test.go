@@ -94,21 +94,8 @@ func TestValuesInExpressionsAreText(t *testing.T) {
 	}
 }
 
-// An expression that would take for ever does not: not to read, not to evaluate.
-func TestExpressionsHaveAnEnd(t *testing.T) {
-	numbers := "[" + strings.TrimSuffix(strings.Repeat("1,", 500), ",") + "]"
-	for expression, want := range map[string]string{
-		numbers + ".all(a, " + numbers + ".all(b, " + numbers + ".all(c, a + b + c == 3)))":    "actual cost limit exceeded",
-		"'" + strings.Repeat("x", maxExpression) + "' == ''":                                   "expression code point size exceeds limit",
-		strings.Repeat("(", 2000) + "true" + strings.Repeat(")", 2000):                         "expression recursion limit exceeded",
-		strings.Repeat("[", 2000) + "1" + strings.Repeat("]", 2000) + " == [1]":                "expression recursion limit exceeded",
-		"'" + strings.Repeat("a", 2000) + "'.matches('" + strings.Repeat("(a*)*", 400) + "$')": "actual cost limit exceeded",
-		strings.Repeat("{1:", 100) + "1" + strings.Repeat("}", 100) + " == {1: 1}":             "expression recursion limit exceeded",
-	} {
-		if _, err := evaluate(expression); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v", expression, err)
-		}
-	}
+// A task has few expressions, and short ones.
+func TestExpressionsAreFewAndShort(t *testing.T) {
 	run := asks(t, "true")
 	step := &run.Spec.TaskSpec.Steps[1]
 	step.When = slices.Repeat(step.When, maxExpressions+1)
@@ -132,14 +119,5 @@ func TestExpressionsNeedTheFlag(t *testing.T) {
 	_, refused = resolve(run, nil, nil, Config{CEL: true})
 	if got := refusalText(refused); got != `TaskRunValidationFailed: step "go": when: cel and input, operator or values cannot be used together` {
 		t.Error(got)
-	}
-}
-
-// What becomes of an expression costs what it may cost: see maxExpressionCost.
-func BenchmarkExpression(b *testing.B) {
-	for b.Loop() {
-		if _, err := evaluate("'release-12'.matches('^release-[0-9]+$') && 'a' in ['a', 'b']"); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // checkEnums holds a run to the only values that its task accepts for some of its
 // parameters. Tekton has this behind a flag, and so has who relies on it.
 func checkEnums(specs crds.ParamSpecs, given crds.Params, c Config) *refusal {
-	values := paramValues(nil, given)
+	values := variables.Values(nil, given)
 	for _, spec := range specs {
 		if len(spec.Enum) == 0 {
 			continue
@@ -37,7 +38,7 @@ func checkEnum(spec crds.ParamSpec, c Config) error {
 	switch {
 	case !c.ParamEnum:
 		return errors.New("feature flag `enable-param-enum` should be set to true to use Enum")
-	case paramType(spec) != crds.ParamTypeString:
+	case variables.TypeOf(spec) != crds.ParamTypeString:
 		return errors.New("enum can only be set with string type param")
 	case len(slices.Compact(sorted)) < len(spec.Enum):
 		return fmt.Errorf("a value appears more than once in the enum list %v", spec.Enum)
@@ -51,7 +52,7 @@ func checkEnum(spec crds.ParamSpec, c Config) error {
 // checkActionEnums does so for a StepAction, whose values are known but for the
 // results of steps that they are made of.
 func checkActionEnums(specs crds.ParamSpecs, values crds.Params, forms []string, c Config) error {
-	given := paramValues(nil, values)
+	given := variables.Values(nil, values)
 	for _, spec := range specs {
 		if len(spec.Enum) == 0 {
 			continue
@@ -64,11 +65,11 @@ func checkActionEnums(specs crds.ParamSpecs, values crds.Params, forms []string,
 			continue
 		}
 		var text strings.Builder
-		for _, p := range split(value.StringVal, forms) {
-			if p.ref != "" {
-				return fmt.Errorf("param `%s` has an enum list, and its value $(%s) is known only when it is the step's turn", spec.Name, p.ref)
+		for _, p := range variables.Split(value.StringVal, forms) {
+			if p.Ref != "" {
+				return fmt.Errorf("param `%s` has an enum list, and its value $(%s) is known only when it is the step's turn", spec.Name, p.Ref)
 			}
-			text.WriteString(p.text)
+			text.WriteString(p.Text)
 		}
 		if !slices.Contains(spec.Enum, text.String()) {
 			return notInEnum(spec, text.String())

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // Names that are paths, or two lines, end where names are checked.
@@ -56,8 +57,8 @@ taskSpec:
 			t.Errorf("script %q, want %q", step.Script, want)
 		}
 		for _, text := range []string{step.Args[0], step.Env[0].Value} {
-			pieces := split(text, []string{laterResult})
-			if len(pieces) != 1 || pieces[0].text != value {
+			pieces := variables.Split(text, []string{variables.LaterResult})
+			if len(pieces) != 1 || pieces[0].Text != value {
 				t.Errorf("%q became %q", value, pieces)
 			}
 		}

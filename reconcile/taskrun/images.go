@@ -107,3 +107,10 @@ func (b blueprint) without(step, image string, err error) error {
 	}
 	return fmt.Errorf("step %q has neither command nor script, and what its image %q runs could not be looked up: %w", step, image, err)
 }
+
+func appendOnce(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

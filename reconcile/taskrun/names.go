@@ -1,7 +1,6 @@
 package taskrun
 
 import (
-	"crypto/md5" //nolint:gosec // a checksum in names, see childName
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -34,7 +33,7 @@ const (
 
 const (
 	stepPrefix    = "step-"
-	maxNameLength = 63
+	maxNameLength = reconcile.MaxName
 )
 
 // attempt counts from 0; each has a pod of its own.
@@ -47,19 +46,7 @@ func podName(run *crds.TaskRun) string {
 	if n := attempt(run); n > 0 {
 		suffix += "-retry" + strconv.Itoa(n)
 	}
-	return childName(run.Name, suffix)
-}
-
-// childName is parent+suffix when that is a legal label, else a shorter name
-// that no other parent has. It is Tekton's rule to the letter (MD5 included,
-// as a checksum and not for secrecy): pods must keep their names when a cluster
-// moves from one controller to the other.
-func childName(parent, suffix string) string {
-	if len(parent)+len(suffix) <= maxNameLength {
-		return parent + suffix
-	}
-	sum := md5.Sum([]byte(parent)) //nolint:gosec // see above
-	return parent[:31-len(suffix)] + hex.EncodeToString(sum[:]) + suffix
+	return reconcile.ChildName(run.Name, suffix)
 }
 
 // containerName is the step's container; unnamed steps are numbered.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // Where things are in the containers of a pod. Tasks in use have these paths
@@ -73,7 +74,7 @@ func (b *blueprint) sketch() (sketch, *refusal) {
 	if s.workspaces, err = bind(b.run, b.spec.Workspaces, v, b.config); err != nil {
 		return s, invalid("%v", err)
 	}
-	if s.template, err = apply(v, podTemplate(b.run, b.config)); err != nil {
+	if s.template, err = variables.Apply(v, podTemplate(b.run, b.config)); err != nil {
 		return s, invalid("spec.podTemplate %v", err)
 	}
 	if refused := checkRepeated(b.spec, s.template); refused != nil {

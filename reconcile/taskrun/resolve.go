@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // A refusal is why a run cannot go on, final unless a person changes something
@@ -43,7 +44,7 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if refused := checkSpecs(run, spec); refused != nil {
 		return nil, refused
 	}
-	if err := checkParams(spec.Params, run.Spec.Params); err != nil {
+	if err := variables.Check(spec.Params, run.Spec.Params); err != nil {
 		return nil, invalid("invalid input params for task %s: %v", taskName(run), err)
 	}
 	if refused := checkExpressions(spec, c); refused != nil {
@@ -60,9 +61,9 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if err := w.check(); err != nil {
 		return nil, invalid("%v", err)
 	}
-	v.attemptLater = run.Spec.Retries > 0
+	v.AttemptLater = run.Spec.Retries > 0
 	r := replacement{task: v, shared: contextVariables(run), actions: actions, config: c}
-	r.shared.attemptLater, r.shared.budget = v.attemptLater, v.budget
+	r.shared.AttemptLater, r.shared.Budget = v.AttemptLater, v.Budget
 	resolved, refused := r.replace(spec, w)
 	if refused != nil {
 		return nil, refused
@@ -97,35 +98,35 @@ func checkRun(run *crds.TaskRun) *refusal {
 }
 
 // contextVariables are those that depend on nothing but the run.
-func contextVariables(run *crds.TaskRun) variables {
-	v := newVariables()
-	v.strings["context.taskRun.name"] = run.Name
-	v.strings["context.taskRun.namespace"] = run.Namespace
-	v.strings["context.taskRun.uid"] = string(run.UID)
-	v.strings["context.task.name"] = taskName(run)
-	v.strings["context.task.retry-count"] = strconv.Itoa(attempt(run))
+func contextVariables(run *crds.TaskRun) variables.Set {
+	v := variables.New()
+	v.Strings["context.taskRun.name"] = run.Name
+	v.Strings["context.taskRun.namespace"] = run.Namespace
+	v.Strings["context.taskRun.uid"] = string(run.UID)
+	v.Strings["context.task.name"] = taskName(run)
+	v.Strings["context.task.retry-count"] = strconv.Itoa(attempt(run))
 	return v
 }
 
 // runVariables are those of the run and the parameters that its task declares;
 // the pod template may use these and no others.
-func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables {
+func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables.Set {
 	v := contextVariables(run)
-	v.setParams(paramValues(spec.Params, run.Spec.Params))
+	v.SetParams(variables.Values(spec.Params, run.Spec.Params))
 	return v
 }
 
 // setPaths makes known where a step finds and leaves files.
-func (v variables) setPaths(spec *crds.TaskSpec) {
-	v.strings["credentials.path"] = credentialsDir
+func setPaths(v variables.Set, spec *crds.TaskSpec) {
+	v.Strings["credentials.path"] = credentialsDir
 	for _, result := range spec.Results {
-		for _, reference := range spellings("results", result.Name) {
-			v.strings[reference+".path"] = resultsDir + "/" + result.Name
+		for _, reference := range variables.Spellings("results", result.Name) {
+			v.Strings[reference+".path"] = resultsDir + "/" + result.Name
 		}
 	}
 	for i, step := range spec.Steps {
 		name := containerName(step, i)
-		v.strings["steps."+name+".exitCode.path"] = stepsDir + "/" + name + "/exitCode"
+		v.Strings["steps."+name+".exitCode.path"] = stepsDir + "/" + name + "/exitCode"
 	}
 }
 
@@ -133,7 +134,7 @@ func (v variables) setPaths(spec *crds.TaskSpec) {
 func resultPaths(container string, results []crds.StepResult) map[string]string {
 	paths := map[string]string{}
 	for _, result := range results {
-		for _, reference := range spellings("step.results", result.Name) {
+		for _, reference := range variables.Spellings("step.results", result.Name) {
 			paths[reference+".path"] = resultsOfStep(container) + "/" + result.Name
 		}
 	}
@@ -143,7 +144,7 @@ func resultPaths(container string, results []crds.StepResult) map[string]string 
 // A replacement is the variables of one task, and of the StepActions in it, which
 // share all but the parameters.
 type replacement struct {
-	task, shared variables
+	task, shared variables.Set
 	actions      map[string]actionAnswer
 	config       Config
 }
@@ -151,15 +152,15 @@ type replacement struct {
 // replace returns the spec with the variables replaced in every field in which
 // Tekton replaces them, and with StepActions in the place of references.
 func (r replacement) replace(spec *crds.TaskSpec, w workspaces) (*crds.TaskSpec, *refusal) {
-	found := &faults{}
-	for _, v := range []*variables{&r.task, &r.shared} {
-		v.setPaths(spec)
-		v.setWorkspaces(w)
-		v.faults = found
+	found := &variables.Faults{}
+	for _, v := range []*variables.Set{&r.task, &r.shared} {
+		setPaths(*v, spec)
+		setWorkspaces(*v, w)
+		v.Faults = found
 	}
 	out := *spec
 	out.Workspaces = w.declared
-	out.DisplayName = r.task.text(spec.DisplayName)
+	out.DisplayName = r.task.Text(spec.DisplayName)
 	out.Steps = slices.Clone(spec.Steps)
 	var err error
 	for i := range spec.Steps {
@@ -168,35 +169,35 @@ func (r replacement) replace(spec *crds.TaskSpec, w workspaces) (*crds.TaskSpec,
 		}
 	}
 	v := r.task
-	v.ofSteps = true
-	if out.StepTemplate, err = apply(v, spec.StepTemplate); err != nil {
+	v.OfSteps = true
+	if out.StepTemplate, err = variables.Apply(v, spec.StepTemplate); err != nil {
 		return nil, invalid("stepTemplate %v", err)
 	}
 	out.Sidecars = slices.Clone(spec.Sidecars)
 	for i, sidecar := range spec.Sidecars {
-		if out.Sidecars[i], err = apply(r.task.with(r.task.ownPaths(sidecar.Workspaces)), sidecar); err != nil {
+		if out.Sidecars[i], err = variables.Apply(r.task.With(ownPaths(r.task, sidecar.Workspaces)), sidecar); err != nil {
 			return nil, invalid("sidecar %q %v", sidecar.Name, err)
 		}
 	}
-	if out.Volumes, err = apply(r.task, spec.Volumes); err != nil {
+	if out.Volumes, err = variables.Apply(r.task, spec.Volumes); err != nil {
 		return nil, invalid("volumes %v", err)
 	}
-	if err := r.task.overspent(); err != nil {
+	if err := r.task.Overspent(); err != nil {
 		return nil, invalid("%v", err)
 	}
-	return &out, found.refusal()
+	return &out, refuseFaults(found)
 }
 
 func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
 	container := containerName(step, i)
-	v := r.task.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, step.Results))
-	v.ofSteps = true
+	v := r.task.With(ownPaths(r.task, step.Workspaces)).With(resultPaths(container, step.Results))
+	v.OfSteps = true
 	given, when := step.Params, step.When
 	step.Params, step.When = nil, withoutExpressions(when)
-	replaced, err := apply(v, step)
+	replaced, err := variables.Apply(v, step)
 	for j := range replaced.When {
 		if err == nil {
-			replaced.When[j].CEL, err = v.expression(when[j].CEL)
+			replaced.When[j].CEL, err = v.Expression(when[j].CEL)
 		}
 	}
 	if err != nil || step.Ref == nil {
@@ -207,32 +208,32 @@ func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
 	if action == nil {
 		return step, fmt.Errorf("refers to StepAction %q, which has not been looked for", step.Ref.Name)
 	}
-	v.takesResults = true
+	v.TakesResults = true
 	values := make(crds.Params, len(given))
 	for j, param := range given {
-		values[j] = crds.Param{Name: param.Name, Value: v.param(param.Value)}
+		values[j] = crds.Param{Name: param.Name, Value: v.Param(param.Value)}
 	}
-	shared := r.shared.with(r.task.ownPaths(step.Workspaces)).with(resultPaths(container, action.Spec.Results))
-	shared.ofSteps = true
-	if err := checkActionEnums(action.Spec.Params, values, v.later(), r.config); err != nil {
+	shared := r.shared.With(ownPaths(r.task, step.Workspaces)).With(resultPaths(container, action.Spec.Results))
+	shared.OfSteps = true
+	if err := checkActionEnums(action.Spec.Params, values, v.Later(), r.config); err != nil {
 		return step, fmt.Errorf("and StepAction %q: %w", action.Name, err)
 	}
 	return inline(replaced, action, values, shared)
 }
 
-func (f *faults) refusal() *refusal {
+func refuseFaults(f *variables.Faults) *refusal {
 	switch {
-	case len(f.outside) > 0:
-		slices.Sort(f.outside)
-		return invalid("non-existent param references:%v", f.outside)
-	case len(f.isolated) > 0:
-		return invalid("variable is not properly isolated: %v: an array can only be a whole element of command or args", f.isolated)
-	case len(f.misplaced) > 0:
-		return invalid("stepResult substitutions are only allowed in env, command and args: %v", f.misplaced)
-	case len(f.unknown) > 0:
-		return invalid("non-existent variable: %v: neither does the task declare it nor the run give it", f.unknown)
-	case len(f.unserved) > 0:
-		return invalid("%s is not served by this version of the controller: leave a result instead of an artifact", strings.Join(f.unserved, ", "))
+	case len(f.Outside) > 0:
+		slices.Sort(f.Outside)
+		return invalid("non-existent param references:%v", f.Outside)
+	case len(f.Isolated) > 0:
+		return invalid("variable is not properly isolated: %v: an array can only be a whole element of command or args", f.Isolated)
+	case len(f.Misplaced) > 0:
+		return invalid("stepResult substitutions are only allowed in env, command and args: %v", f.Misplaced)
+	case len(f.Unknown) > 0:
+		return invalid("non-existent variable: %v: neither does the task declare it nor the run give it", f.Unknown)
+	case len(f.Unserved) > 0:
+		return invalid("%s is not served by this version of the controller: leave a result instead of an artifact", strings.Join(f.Unserved, ", "))
 	default:
 		return nil
 	}

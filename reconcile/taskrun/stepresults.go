@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // A stepResult is where a result of a step is kept, and which part of it is meant.
@@ -51,9 +52,9 @@ func bracketed(part string) string {
 func checkStepResults(spec *crds.TaskSpec) *refusal {
 	for i, step := range spec.Steps {
 		for _, text := range laterTexts(spec.StepTemplate, step) {
-			for _, p := range splitForKubelet(text, []string{laterResult}) {
-				if _, ok := findStepResult(spec.Steps[:i], p.ref); p.ref != "" && !ok {
-					return invalid("step %q refers to $(%s), and no step before it declares such a result", stepName(step, i), p.ref)
+			for _, p := range variables.SplitForKubelet(text, []string{variables.LaterResult}) {
+				if _, ok := findStepResult(spec.Steps[:i], p.Ref); p.Ref != "" && !ok {
+					return invalid("step %q refers to $(%s), and no step before it declares such a result", stepName(step, i), p.Ref)
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/variables"
 )
 
 // workspaces pairs what a task declares with what a run binds, both with their
@@ -22,10 +23,10 @@ type workspaces struct {
 
 // newWorkspaces replaces the variables of both sides. An embedded task need not
 // declare what the run binds (Tekton's propagated workspaces).
-func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables, c Config) (workspaces, error) {
+func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables.Set, c Config) (workspaces, error) {
 	declared := slices.Clone(spec.Workspaces)
 	for i := range declared {
-		declared[i].MountPath = v.text(declared[i].MountPath)
+		declared[i].MountPath = v.Text(declared[i].MountPath)
 	}
 	w, err := bind(run, declared, v, c)
 	if err != nil || run.Spec.TaskSpec == nil {
@@ -40,10 +41,10 @@ func newWorkspaces(run *crds.TaskRun, spec *crds.TaskSpec, v variables, c Config
 }
 
 // bind takes declarations whose variables have been replaced.
-func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables, c Config) (workspaces, error) {
+func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables.Set, c Config) (workspaces, error) {
 	w := workspaces{run: run.UID, declared: declared}
 	var err error
-	if w.bindings, err = apply(v, bindUnbound(declared, run.Spec.Workspaces, c)); err != nil {
+	if w.bindings, err = variables.Apply(v, bindUnbound(declared, run.Spec.Workspaces, c)); err != nil {
 		return w, fmt.Errorf("workspaces of the run: %w", err)
 	}
 	for _, b := range w.bindings {
@@ -207,7 +208,7 @@ func isolated(spec *crds.TaskSpec, workspace string) bool {
 }
 
 // setWorkspaces makes $(workspaces.<name>.*) known.
-func (v variables) setWorkspaces(w workspaces) {
+func setWorkspaces(v variables.Set, w workspaces) {
 	volumes := w.volumes()
 	for _, d := range w.declared {
 		b, bound := w.binding(d.Name)
@@ -218,19 +219,19 @@ func (v variables) setWorkspaces(w workspaces) {
 		if b.PersistentVolumeClaim != nil {
 			claim = b.PersistentVolumeClaim.ClaimName
 		}
-		v.strings["workspaces."+d.Name+".bound"] = strconv.FormatBool(bound)
-		v.strings["workspaces."+d.Name+".path"] = path
-		v.strings["workspaces."+d.Name+".claim"] = claim
-		v.strings["workspaces."+d.Name+".volume"] = volumes[d.Name].Name
+		v.Strings["workspaces."+d.Name+".bound"] = strconv.FormatBool(bound)
+		v.Strings["workspaces."+d.Name+".path"] = path
+		v.Strings["workspaces."+d.Name+".claim"] = claim
+		v.Strings["workspaces."+d.Name+".volume"] = volumes[d.Name].Name
 	}
 }
 
 // ownPaths are the paths of workspaces that a step or sidecar mounts elsewhere than declared.
-func (v variables) ownPaths(usages []crds.WorkspaceUsage) map[string]string {
+func ownPaths(v variables.Set, usages []crds.WorkspaceUsage) map[string]string {
 	paths := map[string]string{}
 	for _, usage := range usages {
 		if usage.MountPath != "" {
-			paths["workspaces."+usage.Name+".path"] = v.text(usage.MountPath)
+			paths["workspaces."+usage.Name+".path"] = v.Text(usage.MountPath)
 		}
 	}
 	return paths

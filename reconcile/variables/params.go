@@ -1,4 +1,4 @@
-package taskrun
+package variables
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"millrace/crds"
 )
 
-// paramType is the declared kind, or the one that follows from the default or
+// TypeOf is the declared kind, or the one that follows from the default or
 // from the properties: Tekton's webhook fills it in, and objects that never
 // passed a webhook must mean the same.
-func paramType(spec crds.ParamSpec) crds.ParamType {
+func TypeOf(spec crds.ParamSpec) crds.ParamType {
 	switch {
 	case spec.Type != "":
 		return spec.Type
@@ -26,11 +26,11 @@ func paramType(spec crds.ParamSpec) crds.ParamType {
 	}
 }
 
-// paramValues are the defaults with the values of the run over them. Values
+// Values are the defaults with the values of the run over them. Values
 // that the task does not declare are there too: an embedded task may use them
 // without declaring them, and a referred one ignores them. Keys of an object
 // that the run leaves out keep their default.
-func paramValues(specs crds.ParamSpecs, given crds.Params) map[string]crds.ParamValue {
+func Values(specs crds.ParamSpecs, given crds.Params) map[string]crds.ParamValue {
 	values := make(map[string]crds.ParamValue, len(specs)+len(given))
 	for _, spec := range specs {
 		if spec.Default != nil {
@@ -53,17 +53,17 @@ func overlay(under, over crds.ParamValue) crds.ParamValue {
 	return crds.NewObject(merged)
 }
 
-// checkParams compares what the run gives with what the task asks for. Values
+// Check compares what the run gives with what the task asks for. Values
 // that nobody asked for are no fault: a Pipeline hands all of its own down.
-func checkParams(specs crds.ParamSpecs, given crds.Params) error {
-	values := paramValues(nil, given)
+func Check(specs crds.ParamSpecs, given crds.Params) error {
+	values := Values(nil, given)
 	var missing, wrong []string
 	for _, spec := range specs {
 		value, ok := values[spec.Name]
 		switch {
 		case !ok && spec.Default == nil:
 			missing = append(missing, spec.Name)
-		case ok && !fits(paramType(spec), value), !ok && !fits(paramType(spec), *spec.Default):
+		case ok && !fits(TypeOf(spec), value), !ok && !fits(TypeOf(spec), *spec.Default):
 			wrong = append(wrong, spec.Name)
 		}
 	}
@@ -91,11 +91,11 @@ func fits(want crds.ParamType, value crds.ParamValue) bool {
 }
 
 func checkKeys(specs crds.ParamSpecs, given crds.Params) error {
-	values := paramValues(specs, given)
+	values := Values(specs, given)
 	missing := map[string][]string{}
 	for _, spec := range specs {
 		value := values[spec.Name]
-		if paramType(spec) != crds.ParamTypeObject || value.Type != crds.ParamTypeObject {
+		if TypeOf(spec) != crds.ParamTypeObject || value.Type != crds.ParamTypeObject {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(spec.Properties)) {
@@ -110,32 +110,34 @@ func checkKeys(specs crds.ParamSpecs, given crds.Params) error {
 	return nil
 }
 
-// setParams makes each value known under all the spellings that Tekton has.
-func (v variables) setParams(values map[string]crds.ParamValue) {
+// SetParams makes each value known under all the Spellings that Tekton has.
+func (v Set) SetParams(values map[string]crds.ParamValue) {
 	for name, value := range values {
-		for _, reference := range spellings("params", name) {
-			v.setParam(reference, value)
+		for _, reference := range Spellings("params", name) {
+			v.SetParam(reference, value)
 		}
-		v.setParam("inputs.params."+name, value) // from before v1beta1; the catalog still has it
+		v.SetParam("inputs.params."+name, value) // from before v1beta1; the catalog still has it
 	}
 }
 
-func (v variables) setParam(reference string, value crds.ParamValue) {
+// SetParam makes a value known under that reference, and its parts under theirs.
+func (v Set) SetParam(reference string, value crds.ParamValue) {
 	switch value.Type {
 	case crds.ParamTypeArray:
-		v.arrays[reference] = value.ArrayVal
+		v.Arrays[reference] = value.ArrayVal
 	case crds.ParamTypeObject:
-		v.objects[reference] = value.ObjectVal
+		v.Objects[reference] = value.ObjectVal
 		for key, one := range value.ObjectVal {
-			v.strings[reference+"."+key] = one
-			v.strings[reference+"["+strconv.Quote(key)+"]"] = one
-			v.strings[reference+"['"+key+"']"] = one
+			v.Strings[reference+"."+key] = one
+			v.Strings[reference+"["+strconv.Quote(key)+"]"] = one
+			v.Strings[reference+"['"+key+"']"] = one
 		}
 	default:
-		v.strings[reference] = value.StringVal
+		v.Strings[reference] = value.StringVal
 	}
 }
 
-func spellings(scope, name string) []string {
+// Spellings are the ways to write a name of a scope.
+func Spellings(scope, name string) []string {
 	return []string{scope + "." + name, scope + "[" + strconv.Quote(name) + "]", scope + "['" + name + "']"}
 }

@@ -1,4 +1,4 @@
-package taskrun
+package variables
 
 import (
 	"reflect"
@@ -10,9 +10,9 @@ import (
 	"millrace/crds"
 )
 
-func someVariables() variables {
-	v := newVariables()
-	v.setParams(map[string]crds.ParamValue{
+func someVariables() Set {
+	v := New()
+	v.SetParams(map[string]crds.ParamValue{
 		"x":     crds.NewString("ex"),
 		"empty": crds.NewString(""),
 		"sly":   crds.NewString("$(params.x)"),
@@ -52,7 +52,7 @@ func TestText(t *testing.T) {
 		"ünï$(params.x)çødé":                 "ünïexçødé",
 		"$(params.x)\x00\xff$(params.empty)": "ex\x00\xff",
 	} {
-		if got := v.text(in); got != want {
+		if got := v.Text(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestElements(t *testing.T) {
 		"$(params.array))":     {"$(params.array))"},
 		"plain":                {"plain"},
 	} {
-		if got := v.elements(in); !slices.Equal(got, want) {
+		if got := v.Elements(in); !slices.Equal(got, want) {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -79,15 +79,15 @@ func TestElements(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	v := someVariables()
-	v.faults = &faults{}
-	v.text("$(params.array[7]) $(params.unknown) $(params.array[*])x $(results.r.path) $(context.taskRun.nope) $(context.pipeline.name) $(workspaces.w.path) $(date) $(params.unknown)")
-	want := faults{
-		outside:  []string{"$(params.array[7])"},
-		isolated: []string{"$(params.array[*])"},
-		unknown:  []string{"$(params.unknown)", "$(results.r.path)", "$(context.taskRun.nope)"},
+	v.Faults = &Faults{}
+	v.Text("$(params.array[7]) $(params.unknown) $(params.array[*])x $(results.r.path) $(context.taskRun.nope) $(context.pipeline.name) $(workspaces.w.path) $(date) $(params.unknown)")
+	want := Faults{
+		Outside:  []string{"$(params.array[7])"},
+		Isolated: []string{"$(params.array[*])"},
+		Unknown:  []string{"$(params.unknown)", "$(results.r.path)", "$(context.taskRun.nope)"},
 	}
-	if !reflect.DeepEqual(*v.faults, want) {
-		t.Errorf("got %+v, want %+v", *v.faults, want)
+	if !reflect.DeepEqual(*v.Faults, want) {
+		t.Errorf("got %+v, want %+v", *v.Faults, want)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestTextIsLinear(t *testing.T) {
 	v := someVariables()
 	for _, hostile := range []string{strings.Repeat("$(", 1<<20) + ")", strings.Repeat("$(a)", 1<<18), strings.Repeat("$($(params.x)", 1<<17)} {
 		begin := time.Now()
-		v.text(hostile)
+		v.Text(hostile)
 		if took := time.Since(begin); took > 2*time.Second {
 			t.Errorf("%d bytes took %v", len(hostile), took)
 		}
@@ -111,11 +111,11 @@ func FuzzText(f *testing.F) {
 	}
 	v := someVariables()
 	values := map[string]string{}
-	for name, value := range v.strings {
+	for name, value := range v.Strings {
 		values["$("+name+")"] = value
 	}
 	for _, scope := range []string{"params.array", "inputs.params.array", `params["array"]`, "params['array']"} {
-		for i, value := range v.arrays["params.array"] {
+		for i, value := range v.Arrays["params.array"] {
 			values["$("+scope+"["+string(rune('0'+i))+"])"] = value
 		}
 	}
@@ -133,7 +133,7 @@ func FuzzText(f *testing.F) {
 			want.WriteByte(in[i])
 			i++
 		}
-		if got := v.text(in); got != want.String() && !oddIndex(in) {
+		if got := v.Text(in); got != want.String() && !oddIndex(in) {
 			t.Errorf("%q became %q, want %q", in, got, want.String())
 		}
 	})
@@ -153,7 +153,7 @@ func TestApplyKeepsKindsAndNumbers(t *testing.T) {
 		Map     map[string]string `json:"map"`
 		Nothing *int              `json:"nothing"`
 	}
-	got, err := apply(v, inner{
+	got, err := Apply(v, inner{
 		Command: []string{"$(params.array)", "$(params.none)"}, Names: []string{"$(params.x)", "$(params.array)"},
 		Big: 1<<53 + 1, Map: map[string]string{"$(params.x)": "$(params.x)"},
 	})

@@ -1,4 +1,4 @@
-package taskrun
+package variables
 
 import (
 	"slices"
@@ -16,36 +16,36 @@ import (
 // stays one; and in args and env, where Kubernetes lets $$ stand for $, the kubelet
 // itself turns the others back.
 const (
-	laterResult  = "(steps."
-	laterAttempt = "(context.task.retry-count)"
+	LaterResult  = "(steps."
+	LaterAttempt = "(context.task.retry-count)"
 )
 
-// A piece of a text is either text or the name of a reference.
-type piece struct {
-	text string
-	ref  string
+// A Piece of a text is either text or the name of a reference.
+type Piece struct {
+	Text string
+	Ref  string
 }
 
-// A draft is a text in the making, which knows its references from look-alikes.
-type draft struct {
+// A Draft is a text in the making, which knows its references from look-alikes.
+type Draft struct {
 	strings.Builder
 	marks []int // where the "(" of each reference is, in their order
 }
 
-func (d *draft) isMark(at int) bool {
+func (d *Draft) isMark(at int) bool {
 	_, found := slices.BinarySearch(d.marks, at)
 	return found
 }
 
-// refer writes a reference that is replaced later.
-func (d *draft) refer(name string) {
+// Refer writes a reference that is replaced later.
+func (d *Draft) Refer(name string) {
 	d.WriteByte('$')
 	d.marks = append(d.marks, d.Len())
 	d.WriteString("(" + name + ")")
 }
 
-// settle is the text of the draft with the dollar signs of those forms written out.
-func (d *draft) settle(forms []string) string {
+// Settle is the text of the Draft with the dollar signs of those forms written out.
+func (d *Draft) Settle(forms []string) string {
 	text := d.String()
 	var out strings.Builder
 	from := 0
@@ -81,19 +81,19 @@ func each(text string, forms []string, found func(at, dollars int)) {
 	}
 }
 
-// split takes apart what settle has written. The dollar signs of look-alikes, and
+// Split takes apart what Settle has written. The dollar signs of look-alikes, and
 // those before references, are the original ones again.
-func split(text string, forms []string) []piece {
+func Split(text string, forms []string) []Piece {
 	return cut(text, forms, func(dollars int) int { return dollars / 2 })
 }
 
-// splitForKubelet leaves the dollar signs as they are, for the kubelet to halve.
-func splitForKubelet(text string, forms []string) []piece {
+// SplitForKubelet leaves the dollar signs as they are, for the kubelet to halve.
+func SplitForKubelet(text string, forms []string) []Piece {
 	return cut(text, forms, func(dollars int) int { return dollars })
 }
 
-func cut(text string, forms []string, keep func(dollars int) int) []piece {
-	var pieces []piece
+func cut(text string, forms []string, keep func(dollars int) int) []Piece {
+	var pieces []Piece
 	var literal strings.Builder
 	from := 0
 	each(text, forms, func(at, dollars int) {
@@ -108,7 +108,7 @@ func cut(text string, forms []string, keep func(dollars int) int) []piece {
 			return
 		}
 		literal.WriteString(strings.Repeat("$", keep(dollars-1)))
-		pieces = append(appendText(pieces, literal.String()), piece{ref: text[at+1 : at+end]})
+		pieces = append(appendText(pieces, literal.String()), Piece{Ref: text[at+1 : at+end]})
 		literal.Reset()
 		from = at + end + 1
 	})
@@ -116,35 +116,41 @@ func cut(text string, forms []string, keep func(dollars int) int) []piece {
 	return appendText(pieces, literal.String())
 }
 
-func appendText(pieces []piece, text string) []piece {
+func appendText(pieces []Piece, text string) []Piece {
 	if text == "" {
 		return pieces
 	}
-	return append(pieces, piece{text: text})
+	return append(pieces, Piece{Text: text})
 }
 
-// refersLater tells whether a text holds a reference to a step's result.
-func refersLater(text string) bool {
-	return slices.ContainsFunc(splitForKubelet(text, []string{laterResult}), func(p piece) bool { return p.ref != "" })
+// RefersLater tells whether a text holds a reference to a step's result.
+func RefersLater(text string) bool {
+	return slices.ContainsFunc(SplitForKubelet(text, []string{LaterResult}), func(p Piece) bool { return p.Ref != "" })
 }
 
-// attemptNumber replaces what was left for each attempt to replace.
-type attemptNumber string
+// AttemptNumber replaces what was left for each attempt to replace.
+type AttemptNumber string
 
-func (n attemptNumber) text(s string) string {
-	if !strings.Contains(s, laterAttempt) {
+// Text replaces the number.
+func (n AttemptNumber) Text(s string) string {
+	if !strings.Contains(s, LaterAttempt) {
 		return s
 	}
 	var out strings.Builder
-	for _, p := range split(s, []string{laterAttempt}) {
-		if p.ref != "" {
+	for _, p := range Split(s, []string{LaterAttempt}) {
+		if p.Ref != "" {
 			out.WriteString(string(n))
 		}
-		out.WriteString(p.text)
+		out.WriteString(p.Text)
 	}
 	return out.String()
 }
 
-func (n attemptNumber) elements(s string) []string { return []string{n.text(s)} }
-func (n attemptNumber) in(string) replacer         { return n }
-func (n attemptNumber) overspent() error           { return nil } // a number is shorter than its reference
+// Elements replaces it in one element.
+func (n AttemptNumber) Elements(s string) []string { return []string{n.Text(s)} }
+
+// In is n: the number is the same everywhere.
+func (n AttemptNumber) In(string) Replacer { return n }
+
+// Overspent is nil.
+func (n AttemptNumber) Overspent() error { return nil } // a number is shorter than its reference
