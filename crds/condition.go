@@ -41,6 +41,15 @@ func (c Conditions) Get(conditionType string) (Condition, bool) {
 	return Condition{}, false
 }
 
+// succeeded returns the condition Succeeded; Unknown, without a reason, if there
+// is none.
+func (c Conditions) succeeded() Condition {
+	if condition, ok := c.Get(ConditionSucceeded); ok {
+		return condition
+	}
+	return Condition{Type: ConditionSucceeded, Status: corev1.ConditionUnknown}
+}
+
 // Set puts the condition in the place of the one of its type, or at the end,
 // and returns whether anything changed. The caller's LastTransitionTime is not
 // looked at: the earlier one stays while the status does, else it becomes now,

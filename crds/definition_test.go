@@ -2,6 +2,7 @@ package crds
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"os"
 	"reflect"
@@ -14,9 +15,13 @@ import (
 
 // kinds are the definitions beside the types, and the type each is made from.
 var kinds = map[string]reflect.Type{
-	"tekton.dev_stepactions.yaml": reflect.TypeFor[StepAction](),
-	"tekton.dev_tasks.yaml":       reflect.TypeFor[Task](),
-	"tekton.dev_taskruns.yaml":    reflect.TypeFor[TaskRun](),
+	"tekton.dev_stepactions.yaml":                   reflect.TypeFor[StepAction](),
+	"tekton.dev_tasks.yaml":                         reflect.TypeFor[Task](),
+	"tekton.dev_taskruns.yaml":                      reflect.TypeFor[TaskRun](),
+	"tekton.dev_pipelines.yaml":                     reflect.TypeFor[Pipeline](),
+	"tekton.dev_pipelineruns.yaml":                  reflect.TypeFor[PipelineRun](),
+	"tekton.dev_customruns.yaml":                    reflect.TypeFor[CustomRun](),
+	"resolution.tekton.dev_resolutionrequests.yaml": reflect.TypeFor[ResolutionRequest](),
 }
 
 // definition is as much of a CustomResourceDefinition as is looked at here.
@@ -75,29 +80,33 @@ func TestSchemaHasNoDefaults(t *testing.T) {
 
 // Field selectors work on scalars only; the server would refuse the definition.
 func TestSelectableFieldsAreScalars(t *testing.T) {
-	d := decodeDefinition(t, "tekton.dev_taskruns.yaml")
-	fields := d.Spec.Versions[0].SelectableFields
-	if len(fields) == 0 {
-		t.Fatal("a TaskRun has no selectable fields")
-	}
-	for _, field := range fields {
-		s := d.Spec.Versions[0].Schema.OpenAPIV3Schema
-		for name := range strings.SplitSeq(strings.TrimPrefix(field.JSONPath, "."), ".") {
-			s = s.Properties[name]
+	for _, file := range []string{"tekton.dev_taskruns.yaml", "tekton.dev_pipelineruns.yaml"} {
+		d := decodeDefinition(t, file)
+		fields := d.Spec.Versions[0].SelectableFields
+		if len(fields) == 0 {
+			t.Fatalf("%s has no selectable fields", file)
 		}
-		if !scalar(s.Type) {
-			t.Errorf("%s is %q", field.JSONPath, s.Type)
+		for _, field := range fields {
+			s := d.Spec.Versions[0].Schema.OpenAPIV3Schema
+			for name := range strings.SplitSeq(strings.TrimPrefix(field.JSONPath, "."), ".") {
+				s = s.Properties[name]
+			}
+			if !scalar(s.Type) {
+				t.Errorf("%s: %s is %q", file, field.JSONPath, s.Type)
+			}
 		}
 	}
 }
 
 func TestGroupAndVersionAreThoseOfTheDefinitions(t *testing.T) {
+	others := map[string]string{
+		"tekton.dev_stepactions.yaml":                   Group + "/" + VersionStepActions,
+		"tekton.dev_customruns.yaml":                    APIVersionCustomRuns,
+		"resolution.tekton.dev_resolutionrequests.yaml": APIVersionResolution,
+	}
 	for file := range kinds {
 		d := decodeDefinition(t, file)
-		want := APIVersion
-		if file == "tekton.dev_stepactions.yaml" {
-			want = Group + "/" + VersionStepActions
-		}
+		want := cmp.Or(others[file], APIVersion)
 		if got := d.Spec.Group + "/" + d.Spec.Versions[0].Name; got != want {
 			t.Errorf("%s is of %s, the constants say %s", file, got, want)
 		}

@@ -10,18 +10,40 @@ const (
 // VersionStepActions is the version of StepActions, which have not reached v1.
 const VersionStepActions = "v1beta1"
 
+// The version of CustomRuns, which have not reached v1, and how apiVersion spells it.
+const (
+	VersionCustomRuns    = "v1beta1"
+	APIVersionCustomRuns = Group + "/" + VersionCustomRuns
+)
+
+// The group and version of ResolutionRequests, which are not of the group of the
+// others, and how apiVersion spells them.
+const (
+	GroupResolution      = "resolution.tekton.dev"
+	VersionResolution    = "v1beta1"
+	APIVersionResolution = GroupResolution + "/" + VersionResolution
+)
+
 // The kinds of this package.
 const (
-	KindTask       = "Task"
-	KindTaskRun    = "TaskRun"
-	KindStepAction = "StepAction"
+	KindTask              = "Task"
+	KindTaskRun           = "TaskRun"
+	KindPipeline          = "Pipeline"
+	KindPipelineRun       = "PipelineRun"
+	KindCustomRun         = "CustomRun"
+	KindStepAction        = "StepAction"
+	KindResolutionRequest = "ResolutionRequest"
 )
 
 // The resources of this package, as URLs spell them.
 const (
-	ResourceTasks       = "tasks"
-	ResourceTaskRuns    = "taskruns"
-	ResourceStepActions = "stepactions"
+	ResourceTasks              = "tasks"
+	ResourceTaskRuns           = "taskruns"
+	ResourcePipelines          = "pipelines"
+	ResourcePipelineRuns       = "pipelineruns"
+	ResourceCustomRuns         = "customruns"
+	ResourceStepActions        = "stepactions"
+	ResourceResolutionRequests = "resolutionrequests"
 )
 
 // ManagedBy is the value of spec.managedBy that means the same as leaving it

@@ -5,10 +5,7 @@ import corev1 "k8s.io/api/core/v1"
 // Succeeded returns the run's condition Succeeded; a run that has none yet is
 // Unknown, without a reason.
 func (tr *TaskRun) Succeeded() Condition {
-	if condition, ok := tr.Status.Conditions.Get(ConditionSucceeded); ok {
-		return condition
-	}
-	return Condition{Type: ConditionSucceeded, Status: corev1.ConditionUnknown}
+	return tr.Status.Conditions.succeeded()
 }
 
 // IsDone tells whether the run has ended, well or not: nothing more will happen to it.

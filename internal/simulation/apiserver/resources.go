@@ -31,6 +31,10 @@ func resources() map[string]*Resource {
 		{GroupVersionResource: tekton.WithResource("tasks"), Kind: "Task"},
 		{GroupVersionResource: schema.GroupVersion{Group: "tekton.dev", Version: "v1beta1"}.WithResource("stepactions"), Kind: "StepAction"},
 		{GroupVersionResource: tekton.WithResource("taskruns"), Kind: "TaskRun", status: true},
+		{GroupVersionResource: tekton.WithResource("pipelines"), Kind: "Pipeline"},
+		{GroupVersionResource: tekton.WithResource("pipelineruns"), Kind: "PipelineRun", status: true},
+		{GroupVersionResource: schema.GroupVersion{Group: "tekton.dev", Version: "v1beta1"}.WithResource("customruns"), Kind: "CustomRun", status: true},
+		{GroupVersionResource: schema.GroupVersion{Group: "resolution.tekton.dev", Version: "v1beta1"}.WithResource("resolutionrequests"), Kind: "ResolutionRequest", status: true},
 		builtIn[corev1.Pod](core.WithResource("pods"), "Pod", func(m metav1.ListMeta, items []corev1.Pod) runtime.Object {
 			return &corev1.PodList{ListMeta: m, Items: items}
 		}),

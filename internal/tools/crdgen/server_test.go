@@ -71,7 +71,7 @@ func TestServerAcceptsTheDefinitions(t *testing.T) {
 
 func definitionFiles(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "tekton.dev_*.yaml"))
+	files, err := filepath.Glob(filepath.Join(folder, "*tekton.dev_*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no definitions: %v", err)
 	}

@@ -61,6 +61,7 @@ func bare(props *apiextensionsv1.JSONSchemaProps) {
 func finish(definition *apiextensionsv1.CustomResourceDefinition) {
 	crd.FixTopLevelMetadata(*definition)
 	reversion(definition)
+	regroup(definition)
 	for i := range definition.Spec.Versions {
 		root := definition.Spec.Versions[i].Schema.OpenAPIV3Schema
 		crd.EditSchema(root, visitor(loosenArray))
@@ -68,19 +69,36 @@ func finish(definition *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// reversion gives a StepAction its own versions, the stored one first: it has not
-// reached the version of its package. The two differ in nothing but their names.
+// reversion gives kinds that have not reached the version of the package their
+// own versions, the stored one first. Those of one kind differ in nothing but
+// their names.
 func reversion(definition *apiextensionsv1.CustomResourceDefinition) {
-	if definition.Spec.Names.Kind != "StepAction" {
+	var names []string
+	switch definition.Spec.Names.Kind {
+	case "StepAction":
+		names = []string{"v1beta1", "v1alpha1"}
+	case "CustomRun", "ResolutionRequest":
+		names = []string{"v1beta1"}
+	default:
 		return
 	}
 	one := definition.Spec.Versions[0]
 	definition.Spec.Versions = nil
-	for i, name := range []string{"v1beta1", "v1alpha1"} {
+	for i, name := range names {
 		version := *one.DeepCopy()
 		version.Name, version.Storage = name, i == 0
 		definition.Spec.Versions = append(definition.Spec.Versions, version)
 	}
+}
+
+// regroup gives a ResolutionRequest the group that Tekton's resolvers watch, which
+// is not that of the package.
+func regroup(definition *apiextensionsv1.CustomResourceDefinition) {
+	if definition.Spec.Names.Kind != "ResolutionRequest" {
+		return
+	}
+	definition.Spec.Group = "resolution.tekton.dev"
+	definition.Name = definition.Spec.Names.Plural + "." + definition.Spec.Group
 }
 
 // reflow makes one line of a comment that was broken to fit the source.
