@@ -82,8 +82,8 @@ type Event struct {
 type EventVerdict struct {
 	Fault string
 	Wait  time.Duration
-	// Skip does not tell it, if it is MODIFIED and the object has another version
-	// when the wait is over.
+	// Skip does not tell it, if the object has another version when the wait is
+	// over: then that one is told, as ADDED if none was before.
 	Skip bool
 	// Twice tells it twice.
 	Twice bool

@@ -31,6 +31,7 @@ type follower struct {
 	r      *http.Request
 	n      int // events told
 	began  uint64
+	untold map[types.NamespacedName]bool // objects that it was to be told of, and was not yet
 
 	// Guarded by the server's lock:
 	position uint64 // all up to that version is told
@@ -39,7 +40,7 @@ type follower struct {
 
 // watch opens a watch and follows it to its end.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
-	f := &follower{ask: a, server: s, w: w, r: r}
+	f := &follower{ask: a, server: s, w: w, r: r, untold: map[types.NamespacedName]bool{}}
 	initial, refused := f.open()
 	if refused != nil {
 		s.reply(w, r, a, nil, refused)
@@ -210,13 +211,20 @@ func (f *follower) pass(c change) bool {
 func (f *follower) tell(e Event) bool {
 	f.n++
 	e.Watch, e.N = f.Request, f.n
+	key := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}
+	if f.untold[key] && e.Type == "MODIFIED" {
+		e.Type = "ADDED"
+	}
 	v := f.server.cfg.Interference.Event(e)
 	if !sleep(f.r.Context(), v.Wait) {
 		return false
 	}
-	if v.Skip && e.Type == "MODIFIED" && f.server.superseded(e.Object) {
+	skipped := v.Skip && (e.Type == "ADDED" || e.Type == "MODIFIED") && f.server.superseded(e.Object)
+	if skipped || f.untold[key] && e.Type == "DELETED" {
+		f.untold[key] = e.Type == "ADDED"
 		return true
 	}
+	delete(f.untold, key)
 	f.server.cfg.Told(e, v)
 	raw := f.encoded(e.Object)
 	if v.End != GoOn {
