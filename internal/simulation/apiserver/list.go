@@ -6,82 +6,30 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// snapshot is what is left to show of a list.
-type snapshot struct {
-	version uint64
-	objects []*Object
-}
-
-// a selection is which objects a request is about.
-type selection struct {
-	namespace string
-	labels    labels.Selector
-	fields    fields.Selector
-}
-
-func selected(a ask) (selection, *apierrors.StatusError) {
-	s := selection{namespace: a.Key.Namespace}
-	var err error
-	if s.labels, err = labels.Parse(a.query.Get("labelSelector")); err != nil {
-		return s, apierrors.NewBadRequest(err.Error())
-	}
-	if s.fields, err = fields.ParseSelector(a.query.Get("fieldSelector")); err != nil {
-		return s, apierrors.NewBadRequest(err.Error())
-	}
-	return s, nil
-}
-
-func (s selection) has(o *Object) bool {
-	return o != nil && (s.namespace == "" || s.namespace == o.GetNamespace()) &&
-		s.labels.Matches(labels.Set(o.GetLabels())) && (s.fields.Empty() || s.fields.Matches(fieldsOf{o}))
-}
-
-// fieldsOf finds the fields of an object by their paths.
-type fieldsOf struct{ *Object }
-
-func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
-
-func (f fieldsOf) Get(path string) string {
-	var at any = f.Object.Object
-	for name := range strings.SplitSeq(path, ".") {
-		m, ok := at.(map[string]any)
-		if !ok {
-			return ""
-		}
-		at = m[name]
-	}
-	text, _ := at.(string)
-	return text
-}
-
 // list shows the present, or what is left of a list that was begun.
 func (s *Server) list(w http.ResponseWriter, r *http.Request, a ask) {
-	shown, next, refused := s.page(a)
+	p, refused := s.page(a)
 	if refused != nil {
 		s.reply(w, r, a, nil, refused)
 		return
 	}
 	s.note(a, http.StatusOK, "")
 	s.wayBack(r, a)
-	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(shown.version), Continue: next}
 	contentType := runtime.ContentTypeJSON
 	var raw []byte
 	if a.binary() {
-		contentType, raw = runtime.ContentTypeProtobuf, protoList(a.resource, meta, shown.objects)
+		contentType, raw = runtime.ContentTypeProtobuf, protoList(a.resource, p)
 	} else {
-		raw = jsonList(a.resource, meta, shown.objects)
+		raw = jsonList(a.resource, p)
 	}
 	w.Header().Set("Content-Type", contentType)
 	dribble(w, r, raw, a.verdict)
@@ -101,50 +49,127 @@ func dribble(w http.ResponseWriter, r *http.Request, raw []byte, v Verdict) {
 	_, _ = w.Write(raw)
 }
 
-func (s *Server) page(a ask) (shown snapshot, next string, refused *apierrors.StatusError) {
-	which, refused := selected(a)
+// page is what a list shows: of now, of a state not older than it says, of a version
+// exactly, or of the version of the page before.
+func (s *Server) page(a ask) (page, *apierrors.StatusError) {
+	o, refused := s.listOptions(a)
 	if refused != nil {
-		return shown, "", refused
+		return page{}, refused
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.removed[a.Resource] {
-		return shown, "", noResource()
+		return page{}, noResource()
 	}
-	if token := a.query.Get("continue"); token != "" {
-		var ok bool
-		if shown, ok = s.pages[token]; !ok {
-			return shown, "", apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result.")
+	version, start, refused := s.beginLocked(a, o)
+	if refused != nil {
+		return page{}, refused
+	}
+	limit := int(min(o.Limit, int64(s.cfg.PageCap)))
+	return cut(s.sortedAsOfLocked(a.resource, a.Key.Namespace, version), selected(a, o), version, start, limit), nil
+}
+
+// beginLocked is the version that is shown, and from which key on.
+func (s *Server) beginLocked(a ask, o internalversion.ListOptions) (version uint64, start string, refused *apierrors.StatusError) {
+	switch {
+	case o.Continue != "":
+		return s.resumeLocked(o)
+	case exactly(o):
+		version, refused = parseVersion(o.ResourceVersion)
+		if refused == nil {
+			refused = s.keptLocked(version, "The resourceVersion for the provided list is too old.")
 		}
-	} else {
-		floor, err := s.floorLocked(a)
-		if err != nil {
-			return shown, "", err
+		return version, "", refused
+	}
+	floor, refused := s.floorLocked(o)
+	if refused != nil {
+		return 0, "", refused
+	}
+	return s.lagLocked(a, floor), "", nil
+}
+
+// exactly tells whether a list is to be of one version: because it says so, or
+// because it is in pages and names a version without saying how it is meant.
+func exactly(o internalversion.ListOptions) bool {
+	return o.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		o.ResourceVersionMatch == "" && o.Limit > 0 && o.ResourceVersion != "" && o.ResourceVersion != "0"
+}
+
+// resumeLocked is where a list goes on.
+func (s *Server) resumeLocked(o internalversion.ListOptions) (uint64, string, *apierrors.StatusError) {
+	if o.ResourceVersion != "" && o.ResourceVersion != "0" {
+		return 0, "", apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	c, refused := parseContinuation(o.Continue)
+	if refused != nil {
+		return 0, "", refused
+	}
+	if c.Version < 0 {
+		return s.version, c.Start, nil
+	}
+	refused = s.keptLocked(uint64(c.Version), inconsistent)
+	if refused != nil && refused.ErrStatus.Reason == metav1.StatusReasonExpired {
+		refused.ErrStatus.Continue = continuation{Version: -1, Start: c.Start}.String()
+	}
+	return uint64(c.Version), c.Start, refused
+}
+
+const inconsistent = "The provided continue parameter is too old to display a consistent list result. " +
+	"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
+	"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+
+// keptLocked refuses a version that is not there: not yet, or not any more.
+func (s *Server) keptLocked(version uint64, expired string) *apierrors.StatusError {
+	switch {
+	case version > s.version:
+		return tooLarge(version, s.version)
+	case version < s.compacted:
+		return apierrors.NewResourceExpired(expired)
+	default:
+		return nil
+	}
+}
+
+// A page is a part of a list.
+type page struct {
+	metav1.ListMeta
+
+	objects []*Object
+}
+
+// cut takes a page out of the objects of a version, which are in the order of
+// their keys. More is to come if any object is left, selected or not: a server
+// does not look at them before somebody asks.
+func cut(all []*Object, which selection, version uint64, start string, limit int) page {
+	p := page{ListMeta: metav1.ListMeta{ResourceVersion: fmt.Sprint(version)}}
+	for i, o := range all {
+		key := "/" + o.GetName()
+		if which.namespace == "" {
+			key = "/" + o.GetNamespace() + key
 		}
-		shown = s.asOfLocked(a.Resource, which, s.lagLocked(a, floor))
+		if key < start || !which.has(o) {
+			continue
+		}
+		p.objects = append(p.objects, o)
+		if left := int64(len(all) - i - 1); len(p.objects) == limit && left > 0 {
+			p.Continue = continuation{Version: int64(version), Start: key + "\x00"}.String()
+			if which.everything() {
+				p.RemainingItemCount = &left
+			}
+			break
+		}
 	}
-	limit, _ := strconv.Atoi(a.query.Get("limit"))
-	if limit > 0 {
-		limit = min(limit, s.cfg.PageCap)
-	}
-	if limit > 0 && len(shown.objects) > limit {
-		s.tokens++
-		next = fmt.Sprint("page-", s.tokens)
-		s.pages[next] = snapshot{shown.version, shown.objects[limit:]}
-		shown.objects = shown.objects[:limit]
-	}
-	return shown, next, nil
+	return p
 }
 
 // floorLocked is the oldest state that may be shown. A list that names none is
 // of now.
-func (s *Server) floorLocked(a ask) (uint64, *apierrors.StatusError) {
-	text := a.query.Get("resourceVersion")
-	floor, err := parseVersion(text)
+func (s *Server) floorLocked(o internalversion.ListOptions) (uint64, *apierrors.StatusError) {
+	floor, refused := parseVersion(o.ResourceVersion)
 	switch {
-	case err != nil:
-		return 0, apierrors.NewBadRequest(err.Error())
-	case text == "":
+	case refused != nil:
+		return 0, refused
+	case o.ResourceVersion == "":
 		return s.version, nil
 	case floor > s.version:
 		return 0, tooLarge(floor, s.version)
@@ -162,19 +187,14 @@ func (s *Server) lagLocked(a ask, floor uint64) uint64 {
 	return min(max(floor, s.compacted, lagging), s.version)
 }
 
-// asOfLocked is the state at a version that is not compacted.
-func (s *Server) asOfLocked(resource string, which selection, version uint64) snapshot {
-	shown := snapshot{version: version}
-	objects := s.objects[resource]
+// sortedAsOfLocked is the state at a version that is not compacted, in the order
+// of keys.
+func (s *Server) sortedAsOfLocked(r *Resource, namespace string, version uint64) []*Object {
+	objects := s.objects[r.Resource]
 	if version < s.version {
-		objects = s.rewoundLocked(resource, version)
+		objects = s.rewoundLocked(r.Resource, version)
 	}
-	for _, o := range sorted(objects) {
-		if which.has(o) {
-			shown.objects = append(shown.objects, o)
-		}
-	}
-	return shown
+	return sorted(objects, namespace)
 }
 
 // rewoundLocked undoes the history, down to a version.
@@ -202,10 +222,10 @@ func tooLarge(asked, version uint64) *apierrors.StatusError {
 }
 
 // jsonList writes items of built-in kinds without their type, as servers do.
-func jsonList(r *Resource, meta metav1.ListMeta, objects []*Object) []byte {
+func jsonList(r *Resource, p page) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`, r.Kind, r.apiVersion(), must(json.Marshal(meta)))
-	for i, o := range objects {
+	fmt.Fprintf(&out, `{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`, r.Kind, r.apiVersion(), must(json.Marshal(p.ListMeta)))
+	for i, o := range p.objects {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -222,14 +242,14 @@ func jsonList(r *Resource, meta metav1.ListMeta, objects []*Object) []byte {
 	return out.Bytes()
 }
 
-func protoList(r *Resource, meta metav1.ListMeta, objects []*Object) []byte {
-	items := make([]runtime.Object, len(objects))
-	for i, o := range objects {
+func protoList(r *Resource, p page) []byte {
+	items := make([]runtime.Object, len(p.objects))
+	for i, o := range p.objects {
 		bare := o.typed().DeepCopyObject()
 		bare.GetObjectKind().SetGroupVersionKind(r.GroupVersion().WithKind(""))
 		items[i] = bare
 	}
-	list := r.list(meta, items)
+	list := r.list(p.ListMeta, items)
 	list.GetObjectKind().SetGroupVersionKind(r.GroupVersion().WithKind(r.Kind + "List"))
 	return encodeProto(list)
 }

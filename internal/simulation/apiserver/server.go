@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -50,9 +49,7 @@ type Server struct {
 	objects   map[string]map[types.NamespacedName]*Object // by resource; each resource is there
 	removed   map[string]bool                             // resources whose CRD is not there
 	history   []change
-	compacted uint64              // watches and lists from before that version are refused
-	pages     map[string]snapshot // lists that are not at their end, by continuation
-	tokens    int
+	compacted uint64          // watches and lists from before that version are refused
 	asked     map[Request]int // how often, for Request.Nth
 	watches   map[*follower]bool
 	news      chan struct{} // closed at each change of the store
@@ -99,7 +96,7 @@ func New(cfg Config) *Server {
 		cfg: cfg, resources: resources(), pipes: newNetwork(),
 		version: 1000, compacted: 1000,
 		objects: map[string]map[types.NamespacedName]*Object{}, removed: map[string]bool{},
-		pages: map[string]snapshot{}, asked: map[Request]int{}, watches: map[*follower]bool{},
+		asked: map[Request]int{}, watches: map[*follower]bool{},
 		news: make(chan struct{}),
 	}
 	for name := range s.resources {
@@ -165,15 +162,21 @@ func (s *Server) Object(resource string, key types.NamespacedName) (*Object, boo
 }
 
 func (s *Server) sortedLocked(resource, namespace string) []*Object {
-	all := sorted(s.objects[resource])
-	return slices.DeleteFunc(all, func(o *Object) bool { return namespace != "" && o.GetNamespace() != namespace })
+	return sorted(s.objects[resource], namespace)
 }
 
-func sorted(objects map[types.NamespacedName]*Object) []*Object {
-	all := slices.Collect(maps.Values(objects))
+// sorted are the objects of a namespace, or of all, in the order of their keys in
+// etcd: those of "a-b" stand before those of "a", since "-" is less than "/".
+func sorted(objects map[types.NamespacedName]*Object, namespace string) []*Object {
+	all := make([]*Object, 0, len(objects))
+	for key, o := range objects {
+		if namespace == "" || namespace == key.Namespace {
+			all = append(all, o)
+		}
+	}
 	slices.SortFunc(all, func(a, b *Object) int {
-		if c := strings.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
-			return c
+		if x, y := a.GetNamespace(), b.GetNamespace(); x != y {
+			return strings.Compare(x+"/", y+"/")
 		}
 		return strings.Compare(a.GetName(), b.GetName())
 	})
@@ -189,7 +192,6 @@ func (s *Server) Compact() {
 
 func (s *Server) compactLocked() {
 	s.compacted = s.version
-	clear(s.pages)
 	oldest := s.version
 	for f := range s.watches {
 		oldest = min(oldest, f.position)
@@ -240,7 +242,6 @@ func (s *Server) Restore(b Backup, bump uint64) {
 	}
 	s.history = nil
 	s.compacted = s.version
-	clear(s.pages)
 	s.tellLocked()
 }
 
@@ -272,10 +273,3 @@ func (s *Server) RestoreCRD(resource string) {
 }
 
 func (s *Server) seenLocked(e Exchange) { s.cfg.Seen(e) }
-
-func parseVersion(text string) (uint64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	return strconv.ParseUint(text, 10, 64)
-}

@@ -178,6 +178,34 @@ func TestAListInPagesIsOfOneVersionUntilItExpires(t *testing.T) {
 	}
 }
 
+func TestAListIsOfExactlyTheVersionThatItNames(t *testing.T) {
+	bubble(t, runtime.ContentTypeProtobuf, nil, func(ctx context.Context, r *rig) {
+		made, _ := r.pods.Create(ctx, pod("a"), metav1.CreateOptions{})
+		at := made.ResourceVersion
+		made.Labels["of"] = "others"
+		_, _ = r.pods.Update(ctx, made, metav1.UpdateOptions{})
+		_, _ = r.pods.Create(ctx, pod("b"), metav1.CreateOptions{})
+		for _, o := range []metav1.ListOptions{
+			{ResourceVersion: at, ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+			{ResourceVersion: at, Limit: 2}, // which means the same
+		} {
+			then, err := r.pods.List(ctx, o)
+			if err != nil || then.ResourceVersion != at || len(then.Items) != 1 || then.Items[0].ResourceVersion != at || then.Items[0].Labels["of"] != "ours" {
+				r.Errorf("%v, %+v", err, then)
+			}
+		}
+		r.Compact()
+		_, err := r.pods.List(ctx, metav1.ListOptions{ResourceVersion: at, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+		if !apierrors.IsResourceExpired(err) {
+			r.Errorf("after a compaction: %v", err)
+		}
+		_, err = r.pods.List(ctx, metav1.ListOptions{ResourceVersion: "99999", ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+		if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			r.Errorf("from the future: %v", err)
+		}
+	})
+}
+
 func TestAWatchTellsAllThatHappensToWhatItSelects(t *testing.T) {
 	for _, encoding := range encodings {
 		bubble(t, encoding, nil, func(ctx context.Context, r *rig) {

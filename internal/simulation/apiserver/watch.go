@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // bookmarkEvery is how often a watch hears that all is well.
@@ -41,7 +40,7 @@ type follower struct {
 // watch opens a watch and follows it to its end.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 	f := &follower{ask: a, server: s, w: w, r: r, untold: map[types.NamespacedName]bool{}}
-	initial, refused := f.open()
+	initial, version, refused := f.open()
 	if refused != nil {
 		s.reply(w, r, a, nil, refused)
 		return
@@ -63,55 +62,48 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 		<-r.Context().Done()
 		return
 	}
-	for _, o := range initial.objects {
+	for _, o := range initial {
 		if !f.tell(Event{Type: "ADDED", Object: o, Initial: true}) {
 			return
 		}
 	}
-	if a.Initial && !f.bookmark(initial.version, true) {
+	if a.Initial && !f.bookmark(version, true) {
 		return
 	}
 	f.follow()
 }
 
-// open finds where the watch begins, and puts it on the list of watches.
-func (f *follower) open() (initial snapshot, refused *apierrors.StatusError) {
-	if f.which, refused = selected(f.ask); refused != nil {
-		return initial, refused
-	}
+// open finds where the watch begins, and puts it on the list of watches. What it
+// returns is there at the beginning, as of which version.
+func (f *follower) open() (initial []*Object, version uint64, refused *apierrors.StatusError) {
 	s := f.server
+	o, refused := s.listOptions(f.ask)
+	if refused != nil {
+		return nil, 0, refused
+	}
+	f.which = selected(f.ask, o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.removed[f.Resource]:
-		return initial, noResource()
-	case f.Initial && s.cfg.NoWatchList:
-		return initial, noWatchList(f.resource)
+	if s.removed[f.Resource] {
+		return nil, 0, noResource()
 	}
-	from, err := parseVersion(f.query.Get("resourceVersion"))
+	from, refused := parseVersion(o.ResourceVersion)
 	switch {
-	case err != nil:
-		return initial, apierrors.NewBadRequest(err.Error())
+	case refused != nil:
+		return nil, 0, refused
 	case from == 0 || f.Initial:
-		floor, refused := s.floorLocked(f.ask)
+		floor, refused := s.floorLocked(o)
 		if refused != nil {
-			return initial, refused
+			return nil, 0, refused
 		}
-		initial = s.asOfLocked(f.Resource, f.which, s.lagLocked(f.ask, floor))
-		from = initial.version
+		from = s.lagLocked(f.ask, floor)
+		initial = slices.DeleteFunc(s.sortedAsOfLocked(f.resource, f.Key.Namespace, from), func(o *Object) bool { return !f.which.has(o) })
 	case from < s.compacted:
-		return initial, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
+		return nil, 0, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
 	}
 	f.position, f.began = from, from
 	s.watches[f] = true
-	return initial, nil
-}
-
-// noWatchList is how servers before 1.27, or without the feature, refuse.
-func noWatchList(r *Resource) *apierrors.StatusError {
-	return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", field.ErrorList{
-		field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled: "+r.Resource),
-	})
+	return initial, from, nil
 }
 
 func (f *follower) close() {
