@@ -13,31 +13,38 @@ import (
 // Claim 2, from the side of a user: YAML with every field decodes with nothing
 // left over, uses every field of ours, and comes out as it went in.
 func TestEverythingDecodesAndComesBack(t *testing.T) {
-	text := read(t, filepath.Join("testdata", "everything.yaml"))
-	var tr TaskRun
-	if err := yaml.UnmarshalStrict(text, &tr); err != nil {
-		t.Fatal(err)
+	examples := map[string]any{
+		"everything.yaml":                   &TaskRun{},
+		"everything-pipelinerun.yaml":       &PipelineRun{},
+		"everything-customrun.yaml":         &CustomRun{},
+		"everything-resolutionrequest.yaml": &ResolutionRequest{},
 	}
-	written, err := json.Marshal(tr)
-	if err != nil {
-		t.Fatal(err)
+	seen := map[reflect.Type]map[string]bool{}
+	for file, into := range examples {
+		text := read(t, filepath.Join("testdata", file))
+		if err := yaml.UnmarshalStrict(text, into); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		written, err := json.Marshal(into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(generic(t, text), generic(t, written)); diff != "" {
+			t.Errorf("%s came back changed (-in +out):\n%s", file, diff)
+		}
+		note(reflect.ValueOf(into), seen)
 	}
-	if diff := cmp.Diff(generic(t, text), generic(t, written)); diff != "" {
-		t.Errorf("came back changed (-in +out):\n%s", diff)
-	}
-	wantAllUsed(t, reflect.ValueOf(tr))
+	wantAllUsed(t, seen)
 }
 
-// wantAllUsed complains about fields of our types that no value in v sets: a new
-// field belongs into the example.
-func wantAllUsed(t *testing.T, v reflect.Value) {
+// wantAllUsed complains about fields of our types that no example sets: a new
+// field belongs into one.
+func wantAllUsed(t *testing.T, seen map[reflect.Type]map[string]bool) {
 	t.Helper()
-	seen := map[reflect.Type]map[string]bool{}
-	note(v, seen)
 	for goType, fields := range seen {
 		for name, set := range fields {
 			if !set {
-				t.Errorf("nothing in the example sets %v.%s", goType, name)
+				t.Errorf("nothing in the examples sets %v.%s", goType, name)
 			}
 		}
 	}

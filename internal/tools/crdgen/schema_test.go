@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -88,16 +89,57 @@ func TestWhatUsersWriteIsAccepted(t *testing.T) {
 	}
 }
 
-// The example that sets every field of the types loses none of them on the server.
+// The examples that set every field of the types lose none of them on the server.
 func TestEveryFieldIsKept(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(folder, "testdata", "everything.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	for example, definition := range map[string]string{
+		"everything.yaml":                   "tekton.dev_taskruns.yaml",
+		"everything-pipelinerun.yaml":       "tekton.dev_pipelineruns.yaml",
+		"everything-customrun.yaml":         "tekton.dev_customruns.yaml",
+		"everything-resolutionrequest.yaml": "resolution.tekton.dev_resolutionrequests.yaml",
+	} {
+		text, err := os.ReadFile(filepath.Join(folder, "testdata", example))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong, unknown := newServer(t, filepath.Join(folder, definition)).create(decode(t, string(text)))
+		if len(wrong) > 0 || len(unknown) > 0 {
+			t.Errorf("%s: wrong: %v, unknown: %v", example, wrong.ToAggregate(), unknown)
+		}
 	}
-	taskRuns := newServer(t, filepath.Join(folder, "tekton.dev_taskruns.yaml"))
-	wrong, unknown := taskRuns.create(decode(t, string(text)))
-	if len(wrong) > 0 || len(unknown) > 0 {
-		t.Errorf("wrong: %v, unknown: %v", wrong.ToAggregate(), unknown)
+}
+
+// What is wrong in a PipelineRun is refused by name, too, and what Tekton takes is
+// taken.
+func TestPipelineRunsAreHeldToTheirTypes(t *testing.T) {
+	cases := []struct{ name, spec, field string }{
+		{"tasks is an object", `pipelineSpec: {tasks: {a: b}}`, "spec.pipelineSpec.tasks"},
+		{"a step of a task is text", `pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [x]}}]}`, "spec.pipelineSpec.tasks[0].taskSpec.steps[0]"},
+		{"retries is text", `pipelineSpec: {tasks: [{name: a, retries: "1"}]}`, "spec.pipelineSpec.tasks[0].retries"},
+		{"onError is a word it has not", `pipelineSpec: {finally: [{name: a, onError: ignore}]}`, "spec.pipelineSpec.finally[0].onError"},
+		{"status is a TaskRun's", `status: TaskRunCancelled`, "spec.status"},
+		{"a timeout is negative", `timeouts: {pipeline: -1m}`, "spec.timeouts.pipeline"},
+		{"a timeout has no unit", `timeouts: {tasks: "5"}`, "spec.timeouts.tasks"},
+		{"a result has no value", `pipelineSpec: {results: [{name: a}]}`, "spec.pipelineSpec.results[0].value"},
+		{"a matrix is a list", `pipelineSpec: {tasks: [{name: a, matrix: [1]}]}`, "spec.pipelineSpec.tasks[0].matrix"},
+		{"accepted: a custom task", `pipelineSpec: {tasks: [{name: a, taskSpec: {apiVersion: x/v1, kind: W, spec: {any: [thing]}}}]}`, ""},
+		{"accepted: a negative timeout of a task", `pipelineSpec: {tasks: [{name: a, timeout: -1m, retries: -1}]}`, ""},
+		{"accepted: a matrix given a string", `pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: x}]}}]}`, ""},
+		{"accepted: a pipeline in a pipeline", `pipelineSpec: {tasks: [{name: a, pipelineSpec: {tasks: [{name: b, pipelineSpec: {tasks: []}}]}}]}`, ""},
+	}
+	pipelineRuns := newServer(t, filepath.Join(folder, "tekton.dev_pipelineruns.yaml"))
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			run := taskRun(t, c.spec)
+			run["kind"] = "PipelineRun"
+			wrong, unknown := pipelineRuns.create(run)
+			if len(unknown) > 0 {
+				t.Errorf("unknown: %v", unknown)
+			}
+			named := slices.ContainsFunc(wrong, func(err *field.Error) bool { return strings.HasPrefix(err.Field, c.field) })
+			if accepted := c.field == ""; accepted != (len(wrong) == 0) || !accepted && !named {
+				t.Errorf("want an error at %q, have: %v", c.field, wrong.ToAggregate())
+			}
+		})
 	}
 }
 
