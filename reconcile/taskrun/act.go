@@ -12,6 +12,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile"
+	"millrace/reconcile/call"
 )
 
 // act does what was planned, in that order, and stops at the first thing that
@@ -47,7 +48,7 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 // is no reason not to go on: then nobody is told more than the pod says itself.
 func (r *Reconciler) inquire(ctx context.Context, o *observation) error {
 	trouble, err := r.parts.Client.Warning(ctx, o.Pod.Namespace, o.Pod.UID)
-	if err != nil && !isAnswer(err) {
+	if err != nil && !call.IsAnswer(err) {
 		return fmt.Errorf("read the events of the pod: %w", err)
 	}
 	o.Trouble = &trouble
@@ -58,7 +59,7 @@ func (r *Reconciler) inquire(ctx context.Context, o *observation) error {
 // never will, or nobody has answered for long, the results are lost.
 func (r *Reconciler) readLog(ctx context.Context, o *observation) error {
 	log, err := r.parts.Client.ReadLog(ctx, types.NamespacedName{Namespace: o.Pod.Namespace, Name: o.Pod.Name}, collectorName, maxLog)
-	passes := err != nil && (!isAnswer(err) || apierrors.IsForbidden(err))
+	passes := err != nil && (!call.IsAnswer(err) || apierrors.IsForbidden(err))
 	if passes && time.Since(finishedAt(o.Pod)) < logPatience {
 		return fmt.Errorf("read the log of the results: %w", err)
 	}
@@ -70,10 +71,10 @@ func (r *Reconciler) readLog(ctx context.Context, o *observation) error {
 // failed sorts the errors of a write.
 func (r *Reconciler) failed(key types.NamespacedName, action Action, err error) error {
 	err = fmt.Errorf("%s: %w", verb(action), err)
-	if inDoubt(err) {
+	if call.InDoubt(err) {
 		r.parts.Gate.Doubt(key)
 	}
-	if isAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	if call.IsAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return reconcile.Terminal(err)
 	}
 	return err
@@ -130,7 +131,7 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 // judged takes an answer that no other try would change into the observation:
 // what it means for the run is for the plan to say. A second one is an error.
 func (o *observation) judged(err error) (again bool, _ error) {
-	if err == nil || o.Unstorable != nil || !unstorable(err) {
+	if err == nil || o.Unstorable != nil || !call.Unstorable(err) {
 		return false, err
 	}
 	o.Unstorable = err
@@ -138,7 +139,7 @@ func (o *observation) judged(err error) (again bool, _ error) {
 }
 
 func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName, o *observation, change PatchMetadata) error {
-	patch, err := metadataPatch(change, o.Run.ResourceVersion)
+	patch, err := call.MetadataPatch(change.Labels, change.Annotations, o.Run.ResourceVersion)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName
 }
 
 func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, o *observation, to PatchStatus) error {
-	patch, err := statusPatch(o.Run.Status, to.Status, o.Run.ResourceVersion)
+	patch, err := call.StatusPatch(o.Run.Status, to.Status, o.Run.ResourceVersion)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o 
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.readPod(ctx, key, o)
-	case isAnswer(err):
+	case call.IsAnswer(err):
 		o.Refused = err
 		return true, nil
 	default:
@@ -196,7 +197,7 @@ func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *cor
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return false, nil
-	case isAnswer(err):
+	case call.IsAnswer(err):
 		o.Refused = fmt.Errorf("create PersistentVolumeClaim %q: %w", claim.Name, err)
 		return true, nil
 	default:

@@ -10,12 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // Client makes the API calls of this package, each of them safe to repeat.
@@ -67,47 +67,19 @@ func NewAPIClient(tekton rest.Interface, core typedcorev1.CoreV1Interface) *APIC
 
 // GetTaskRun reads a TaskRun.
 func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
-	return get[crds.TaskRun](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name))
+	return call.Get[crds.TaskRun](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name))
 }
 
 // GetTask reads a Task.
 func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
-	return get[crds.Task](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTasks).Name(key.Name))
+	return call.Get[crds.Task](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTasks).Name(key.Name))
 }
 
 // GetStepAction reads a StepAction, which is of another version than the rest.
 func (c *APIClient) GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error) {
-	return get[crds.StepAction](ctx, c.tekton.Get().AbsPath("apis", crds.Group, crds.VersionStepActions,
+	return call.Get[crds.StepAction](ctx, c.tekton.Get().AbsPath("apis", crds.Group, crds.VersionStepActions,
 		"namespaces", key.Namespace, crds.ResourceStepActions, key.Name))
 }
-
-func get[T any](ctx context.Context, request *rest.Request) (*T, error) {
-	raw, err := body(request.MaxRetries(0).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	object := new(T)
-	if err := json.Unmarshal(raw, object); err != nil {
-		return nil, &unreadableError{err}
-	}
-	return object, nil
-}
-
-// body is the answer's bytes, or the error that they tell of: Raw alone does not
-// read what the server says, and only knows its status code.
-func body(result rest.Result) ([]byte, error) {
-	raw, err := result.Raw()
-	if err != nil {
-		return nil, result.Error()
-	}
-	return raw, nil
-}
-
-// unreadableError is an object that the server has and that is not what its type says.
-type unreadableError struct{ err error }
-
-func (e *unreadableError) Error() string { return e.err.Error() }
-func (e *unreadableError) Unwrap() error { return e.err }
 
 // PatchTaskRun patches metadata or spec.
 func (c *APIClient) PatchTaskRun(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
@@ -119,20 +91,9 @@ func (c *APIClient) PatchTaskRunStatus(ctx context.Context, key types.Namespaced
 	return c.patch(ctx, key, patch, "status")
 }
 
-// onlyMetadata asks for the answer without spec and status, which nobody reads.
-const onlyMetadata = runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," + runtime.ContentTypeJSON
-
 func (c *APIClient) patch(ctx context.Context, key types.NamespacedName, patch []byte, subresource ...string) (string, error) {
-	raw, err := body(c.tekton.Patch(types.MergePatchType).MaxRetries(0).Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name).
-		SubResource(subresource...).SetHeader("Accept", onlyMetadata).Body(patch).Do(ctx))
-	if err != nil {
-		return "", err
-	}
-	var answer metav1.PartialObjectMetadata
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return "", fmt.Errorf("decode the answer to a patch: %w", err)
-	}
-	return answer.ResourceVersion, nil
+	return call.Write(ctx, c.tekton.Patch(types.MergePatchType).Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name).
+		SubResource(subresource...), patch)
 }
 
 // GetPod reads a pod.
@@ -155,7 +116,7 @@ func (c *APIClient) GetSecret(ctx context.Context, key types.NamespacedName) (*c
 
 // ReadLog reads a log.
 func (c *APIClient) ReadLog(ctx context.Context, pod types.NamespacedName, container string, limit int64) ([]byte, error) {
-	return body(c.pod(c.core.Get(), pod).SubResource("log").Param("container", container).
+	return call.Body(c.pod(c.core.Get(), pod).SubResource("log").Param("container", container).
 		Param("limitBytes", strconv.FormatInt(limit, 10)).Do(ctx))
 }
 
@@ -220,7 +181,7 @@ func podVersion(result rest.Result) (string, error) {
 	if pod, ok := object.(*corev1.Pod); err == nil && ok {
 		return pod.ResourceVersion, nil
 	}
-	return "", unlessGone(err)
+	return "", call.UnlessGone(err)
 }
 
 func (c *APIClient) pod(request *rest.Request, key types.NamespacedName) *rest.Request {

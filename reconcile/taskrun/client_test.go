@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"millrace/reconcile/call"
 )
 
 // endpoint records what goes over the network, and answers as it is told.
@@ -130,32 +132,9 @@ func TestReadsOnTheWire(t *testing.T) {
 	}
 	w.status = 200
 	w.answer = map[string]any{"spec": "text"}
-	var unreadable *unreadableError
+	var unreadable *call.Unreadable
 	if _, err := c.GetTask(ctx, key); err == nil || !errors.As(err, &unreadable) {
 		t.Errorf("a Task that is none: %v", err)
-	}
-}
-
-// Errors are sorted by whether the write may have been done.
-func TestDoubt(t *testing.T) {
-	for name, c := range map[string]struct {
-		err             error
-		doubted, answer bool
-	}{
-		"connection lost":  {errLost, true, false},
-		"deadline":         {context.DeadlineExceeded, true, false},
-		"gateway":          {statusError(504, metav1.StatusReasonTimeout, ""), true, false},
-		"internal":         {statusError(500, metav1.StatusReasonInternalError, ""), true, false},
-		"server timeout":   {statusError(504, metav1.StatusReasonServerTimeout, ""), true, false},
-		"overload":         {statusError(429, metav1.StatusReasonTooManyRequests, ""), false, false},
-		"conflict":         {statusError(409, metav1.StatusReasonConflict, ""), false, true},
-		"invalid":          {statusError(422, metav1.StatusReasonInvalid, ""), false, true},
-		"forbidden":        {statusError(403, metav1.StatusReasonForbidden, ""), false, true},
-		"wrapped conflict": {fmt.Errorf("x: %w", statusError(409, metav1.StatusReasonConflict, "")), false, true},
-	} {
-		if inDoubt(c.err) != c.doubted || isAnswer(c.err) != c.answer {
-			t.Errorf("%s: doubt %v, answer %v", name, inDoubt(c.err), isAnswer(c.err))
-		}
 	}
 }
 

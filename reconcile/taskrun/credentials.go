@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // Annotations by which a secret says what it is for, each with a suffix that tells
@@ -86,7 +87,7 @@ func (r *Reconciler) account(ctx context.Context, run *crds.TaskRun) (*corev1.Se
 	if name == "" {
 		name = "default"
 	}
-	account, _, err := find(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name}, r.parts.Caches.ServiceAccount, r.parts.Client.GetServiceAccount)
+	account, _, err := call.Find(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name}, r.parts.Caches.ServiceAccount, r.parts.Client.GetServiceAccount)
 	if err != nil {
 		return nil, fmt.Errorf("get ServiceAccount: %w", err)
 	}

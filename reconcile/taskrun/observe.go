@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // observe collects what a plan needs, from the caches where they can be trusted.
@@ -86,7 +87,7 @@ func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, d
 // where the server was.
 func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *observation) error {
 	run, err := r.parts.Client.GetTaskRun(ctx, key)
-	var unreadable *unreadableError
+	var unreadable *call.Unreadable
 	switch {
 	case apierrors.IsNotFound(err):
 		r.parts.Gate.Clear(key)
@@ -186,7 +187,7 @@ func (r *Reconciler) observeSource(ctx context.Context, o *observation, name str
 func (r *Reconciler) observeActions(ctx context.Context, o *observation) error {
 	o.Actions = map[string]actionAnswer{}
 	for _, name := range actionNames(taskSpec(o.Run, o.Task)) {
-		action, none, err := find(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name}, r.parts.Caches.StepAction, r.parts.Client.GetStepAction)
+		action, none, err := call.Find(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name}, r.parts.Caches.StepAction, r.parts.Client.GetStepAction)
 		if err != nil {
 			return fmt.Errorf("get StepAction: %w", err)
 		}
@@ -197,33 +198,9 @@ func (r *Reconciler) observeActions(ctx context.Context, o *observation) error {
 
 // task returns the Task, or why there is none, or trouble with finding out.
 func (r *Reconciler) task(ctx context.Context, key types.NamespacedName) (task *crds.Task, none, trouble error) {
-	task, none, trouble = find(ctx, key, r.parts.Caches.Task, r.parts.Client.GetTask)
+	task, none, trouble = call.Find(ctx, key, r.parts.Caches.Task, r.parts.Client.GetTask)
 	if trouble != nil {
 		trouble = fmt.Errorf("get Task: %w", trouble)
 	}
 	return task, none, trouble
-}
-
-// find takes an object from the cache, or from the server where the cache has none.
-func find[T any](
-	ctx context.Context, key types.NamespacedName,
-	cache func(types.NamespacedName) (T, bool, error), server func(context.Context, types.NamespacedName) (*T, error),
-) (object *T, none, trouble error) {
-	cached, ok, err := cache(key)
-	if ok && err != nil {
-		return nil, err, nil
-	}
-	if ok {
-		return &cached, nil, nil
-	}
-	object, err = server(ctx, key)
-	var unreadable *unreadableError
-	switch {
-	case apierrors.IsNotFound(err), errors.As(err, &unreadable):
-		return nil, err, nil
-	case err != nil:
-		return nil, nil, err
-	default:
-		return object, nil, nil
-	}
 }

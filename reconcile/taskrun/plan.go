@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // An observation is what one reconcile knows. Nothing else enters a plan but the
@@ -737,7 +738,8 @@ func (d decision) set(status crds.TaskRunStatus, condition crds.Condition) crds.
 
 // write plans to store the status, unless the run has it already.
 func (d decision) write(why string, status crds.TaskRunStatus) Plan {
-	if same(d.Run.Status, status) {
+	status.ObservedGeneration = d.Run.Status.ObservedGeneration // a spec that changed without consequence is no reason to write
+	if call.Same(d.Run.Status, status) {
 		return Plan{Why: why}
 	}
 	status.ObservedGeneration = d.Run.Generation

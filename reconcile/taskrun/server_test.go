@@ -44,7 +44,7 @@ type server struct {
 	frozen *server // what the caches show instead, if set
 
 	decodes int // of the run, from the cache
-	calls   []call
+	calls   []received
 	faults  map[int]fault // by the number of the call, from 0
 	onFault func()        // called before the faulted call is acted on
 	refuse  error         // the answer to the creation of pods, if set
@@ -54,7 +54,7 @@ type server struct {
 	room         int   // bytes that a run may have, if set
 }
 
-type call struct {
+type received struct {
 	verb string
 	body any
 }
@@ -110,7 +110,7 @@ func merge(object, patch []byte) ([]byte, error) { return jsonpatch.MergePatch(o
 // is to act, err what the caller gets.
 func (s *server) enter(verb string, body any) (done bool, err error) {
 	n := len(s.calls)
-	s.calls = append(s.calls, call{verb, body})
+	s.calls = append(s.calls, received{verb, body})
 	if s.faults[n] != 0 && s.onFault != nil {
 		s.onFault()
 	}

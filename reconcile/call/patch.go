@@ -1,4 +1,4 @@
-package taskrun
+package call
 
 import (
 	"bytes"
@@ -6,25 +6,20 @@ import (
 	"fmt"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-
-	"millrace/crds"
 )
 
-// same compares two statuses by what the server would store of them. The
-// generation that they tell of does not count: a spec that changed without
-// consequence is no reason to write.
-func same(a, b crds.TaskRunStatus) bool {
-	a.ObservedGeneration = b.ObservedGeneration
+// Same compares two statuses by what the server would store of them.
+func Same[T any](a, b T) bool {
 	rawA, errA := json.Marshal(a)
 	rawB, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(rawA, rawB)
 }
 
-// statusPatch is the JSON merge patch (RFC 7386) that turns one status into the
+// StatusPatch is the JSON merge patch (RFC 7386) that turns one status into the
 // other on the object of exactly that resource version: it names only what
 // changed, so that fields which this program does not know survive, and a write
 // based on a stale view is refused.
-func statusPatch(before, after crds.TaskRunStatus, resourceVersion string) ([]byte, error) {
+func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error) {
 	original, err := json.Marshal(before)
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
@@ -43,13 +38,15 @@ func statusPatch(before, after crds.TaskRunStatus, resourceVersion string) ([]by
 	})
 }
 
-func metadataPatch(change PatchMetadata, resourceVersion string) ([]byte, error) {
+// MetadataPatch is the merge patch that adds labels and annotations to the object
+// of exactly that resource version.
+func MetadataPatch(labels, annotations map[string]string, resourceVersion string) ([]byte, error) {
 	metadata := map[string]any{"resourceVersion": resourceVersion}
-	if len(change.Labels) > 0 {
-		metadata["labels"] = change.Labels
+	if len(labels) > 0 {
+		metadata["labels"] = labels
 	}
-	if len(change.Annotations) > 0 {
-		metadata["annotations"] = change.Annotations
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
 	}
 	return json.Marshal(map[string]any{"metadata": metadata})
 }

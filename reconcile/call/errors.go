@@ -1,4 +1,4 @@
-package taskrun
+package call
 
 import (
 	"errors"
@@ -8,18 +8,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// unlessGone passes over the answers to a call on a UID that is no more.
-func unlessGone(err error) error {
+// UnlessGone passes over the answers to a call on a UID that is no more.
+func UnlessGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-// inDoubt tells errors after which nobody knows whether the write was done: no
+// InDoubt tells errors after which nobody knows whether the write was done: no
 // answer came, or an answer from something that stands between.
-func inDoubt(err error) bool {
-	if unstorable(err) {
+func InDoubt(err error) bool {
+	if Unstorable(err) {
 		return false
 	}
 	var status apierrors.APIStatus
@@ -29,17 +29,25 @@ func inDoubt(err error) bool {
 	return status.Status().Code >= http.StatusInternalServerError || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// unstorable tells answers by which the server will never take what it was sent:
+// Unstorable tells answers by which the server will never take what it was sent:
 // against the schema, or too large. What is too large for etcd, or for the way to
 // it, comes as an internal error in their words, and is none that passes.
-func unstorable(err error) bool {
+func Unstorable(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) ||
 		strings.Contains(err.Error(), "etcdserver: request is too large") ||
 		strings.Contains(err.Error(), "trying to send message larger than max")
 }
 
-// isAnswer tells errors by which the server has judged the request, so that
+// IsAnswer tells errors by which the server has judged the request, so that
 // sending the same again gets the same answer.
-func isAnswer(err error) bool {
-	return !inDoubt(err) && !apierrors.IsTooManyRequests(err)
+func IsAnswer(err error) bool {
+	return !InDoubt(err) && !apierrors.IsTooManyRequests(err)
 }
+
+// Unreadable is an object that the server has and that is not what its type says.
+type Unreadable struct{ Err error }
+
+func (e *Unreadable) Error() string { return e.Err.Error() }
+
+// Unwrap is the decoder's error.
+func (e *Unreadable) Unwrap() error { return e.Err }

@@ -1,0 +1,79 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// Get reads one object as JSON. One that is no T is an *Unreadable.
+func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
+	raw, err := Body(request.MaxRetries(0).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	object := new(T)
+	if err := json.Unmarshal(raw, object); err != nil {
+		return nil, &Unreadable{err}
+	}
+	return object, nil
+}
+
+// Body is the answer's bytes, or the error that they tell of: Raw alone does not
+// read what the server says, and only knows its status code.
+func Body(result rest.Result) ([]byte, error) {
+	raw, err := result.Raw()
+	if err != nil {
+		return nil, result.Error()
+	}
+	return raw, nil
+}
+
+// onlyMetadata asks for the answer without spec and status, which nobody reads.
+const onlyMetadata = runtime.ContentTypeJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," + runtime.ContentTypeJSON
+
+// Write sends a body in JSON, and returns the resource version that came of it.
+func Write(ctx context.Context, request *rest.Request, body []byte) (resourceVersion string, err error) {
+	raw, err := Body(request.MaxRetries(0).SetHeader("Accept", onlyMetadata).Body(body).Do(ctx))
+	if err != nil {
+		return "", err
+	}
+	var answer metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return "", fmt.Errorf("decode the answer to a write: %w", err)
+	}
+	return answer.ResourceVersion, nil
+}
+
+// Find takes an object from the cache, or from the server where the cache has none:
+// what is created together with its run may reach its cache later than the run did.
+// none is why there is no object, for good; trouble is for another try.
+func Find[T any](
+	ctx context.Context, key types.NamespacedName,
+	cache func(types.NamespacedName) (T, bool, error), server func(context.Context, types.NamespacedName) (*T, error),
+) (object *T, none, trouble error) {
+	cached, ok, err := cache(key)
+	if ok && err != nil {
+		return nil, err, nil
+	}
+	if ok {
+		return &cached, nil, nil
+	}
+	object, err = server(ctx, key)
+	var unreadable *Unreadable
+	switch {
+	case apierrors.IsNotFound(err), errors.As(err, &unreadable):
+		return nil, err, nil
+	case err != nil:
+		return nil, nil, err
+	default:
+		return object, nil, nil
+	}
+}

@@ -1,0 +1,20 @@
+// Package call makes the API calls that reconcilers have in common, and tells what
+// their answers mean.
+//
+//	reconcile/taskrun, reconcile/pipelinerun ──Get, Patch──▶ call ──▶ rest.Interface ──▶ API server
+//	                                         ◀──InDoubt, Unstorable, IsAnswer──┘
+//
+// What it promises:
+//
+//  1. One call is one request. It is not tried again here, whatever the server's
+//     Retry-After says: that would hold up a worker, and the queue knows how to wait.
+//  2. Every error is of one of three sorts: the server has judged the request, and
+//     would judge the same one so again (IsAnswer); nobody knows whether the write
+//     was done (InDoubt); or it was not done and may be later.
+//  3. A status is patched with what has changed of it, on the version that it was
+//     read in: fields that this program does not know survive, and a write that is
+//     based on a stale view is refused (StatusPatch).
+//  4. An object that is there and does not decode is told from trouble (Unreadable).
+//
+// There is no goroutine and no state here.
+package call
