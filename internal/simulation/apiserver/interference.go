@@ -56,6 +56,9 @@ type Verdict struct {
 	Mute bool
 	// Bookmarks: how the watch's are.
 	Bookmarks Bookmarks
+	// Spoil spoils one item of a list, as it is sent: the one that Item picks.
+	Spoil Spoiling
+	Item  int
 }
 
 // Bookmarks are what a watch says once a minute.
@@ -65,7 +68,8 @@ type Bookmarks int
 const (
 	BookmarksAsDue Bookmarks = iota
 	NoBookmarks
-	OldBookmarks // of where the watch began
+	OldBookmarks  // of where the watch began
+	LateBookmarks // up to so late that whoever waits gives up
 )
 
 // An Event is one that a watch is about to tell.
@@ -89,6 +93,8 @@ type EventVerdict struct {
 	Twice bool
 	// Older tells an older version of the object after it.
 	Older bool
+	// Spoil spoils the object, as it is sent.
+	Spoil Spoiling
 	// End ends the watch in its place.
 	End Ending
 }

@@ -22,13 +22,20 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, a ask) {
 		s.reply(w, r, a, nil, refused)
 		return
 	}
+	a = s.felt(a, p)
 	s.note(a, http.StatusOK, "")
 	s.wayBack(r, a)
 	contentType := runtime.ContentTypeJSON
-	var raw []byte
 	if a.binary() {
-		contentType, raw = runtime.ContentTypeProtobuf, protoList(a.resource, p)
-	} else {
+		contentType = runtime.ContentTypeProtobuf
+	}
+	var raw []byte
+	switch {
+	case a.verdict.Spoil != Whole:
+		raw = spoilList(a, p)
+	case a.binary():
+		raw = protoList(a.resource, p)
+	default:
 		raw = jsonList(a.resource, p)
 	}
 	w.Header().Set("Content-Type", contentType)

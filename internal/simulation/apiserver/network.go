@@ -95,6 +95,7 @@ type Link struct {
 	cut     bool
 	severed chan struct{} // closed with cut
 	apart   chan struct{} // while the network is partitioned; closed when it is whole again
+	stalled chan struct{} // while it only stands still; closed when it goes on
 	dials   int
 }
 
@@ -142,10 +143,13 @@ func (l *Link) Dials() int {
 	return l.dials
 }
 
-// whole waits while the network is partitioned.
+// whole waits while the network is partitioned, or stands still.
 func (l *Link) whole(ctx context.Context) error {
 	l.mu.Lock()
 	apart := l.apart
+	if apart == nil {
+		apart = l.stalled
+	}
 	l.mu.Unlock()
 	if apart == nil {
 		return nil
@@ -177,6 +181,40 @@ func (l *Link) Heal() {
 	if l.apart != nil {
 		close(l.apart)
 		l.apart = nil
+	}
+}
+
+// Stall lets nothing through until GoOn, and loses nothing: what was sent arrives
+// then, if anybody is left to whom it matters.
+func (l *Link) Stall() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stalled == nil {
+		l.stalled = make(chan struct{})
+	}
+}
+
+// GoOn ends Stall.
+func (l *Link) GoOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stalled != nil {
+		close(l.stalled)
+		l.stalled = nil
+	}
+}
+
+// stands waits while the network stands still.
+func (l *Link) stands() {
+	l.mu.Lock()
+	stalled := l.stalled
+	l.mu.Unlock()
+	if stalled == nil {
+		return
+	}
+	select {
+	case <-stalled:
+	case <-l.severed:
 	}
 }
 
@@ -213,6 +251,9 @@ var errLost = errors.New("what was sent was lost")
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if err == nil { // that the other end is closed is known at once
+		c.link.stands()
+	}
 	if c.held() {
 		return 0, errLost
 	}
@@ -220,6 +261,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
+	c.link.stands()
 	if c.held() {
 		return 0, errLost
 	}

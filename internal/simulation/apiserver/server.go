@@ -20,6 +20,9 @@ type Config struct {
 	// Told is told of each event of a watch that is not skipped, when it is sent or
 	// the watch ends in its place. Default: nobody.
 	Told func(Event, EventVerdict)
+	// Silent is told that a watch that says nothing was given up, and since when it
+	// had said nothing. Default: nobody.
+	Silent func(watch Request, since time.Time)
 	// Unknown is told the path of a request for what is not modelled. It is
 	// answered with 404. Default: nobody.
 	Unknown func(path string)
@@ -44,6 +47,7 @@ type Server struct {
 	handlers sync.WaitGroup
 
 	mu        sync.Mutex
+	clock     time.Duration // what the server's clock is ahead of the time
 	version   uint64
 	uids      int
 	objects   map[string]map[types.NamespacedName]*Object // by resource; each resource is there
@@ -79,6 +83,9 @@ func New(cfg Config) *Server {
 	}
 	if cfg.Told == nil {
 		cfg.Told = func(Event, EventVerdict) {}
+	}
+	if cfg.Silent == nil {
+		cfg.Silent = func(Request, time.Time) {}
 	}
 	if cfg.Unknown == nil {
 		cfg.Unknown = func(string) {}
@@ -137,6 +144,14 @@ func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, aft
 func (s *Server) tellLocked() {
 	close(s.news)
 	s.news = make(chan struct{})
+}
+
+// SetClock has the server's clock be ahead of the time, or behind it: what it
+// writes into objects. Nothing else of it goes by that clock.
+func (s *Server) SetClock(ahead time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = ahead
 }
 
 // Version is the present resource version.

@@ -59,7 +59,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 		return
 	}
 	if a.verdict.Mute {
-		<-r.Context().Done()
+		f.sayNothing()
 		return
 	}
 	for _, o := range initial {
@@ -97,6 +97,9 @@ func (f *follower) open() (initial []*Object, version uint64, refused *apierrors
 			return nil, 0, refused
 		}
 		from = s.lagLocked(f.ask, floor)
+		if f.verdict.Lag > 0 && from == s.version {
+			f.verdict.Fault = "" // as it would have been
+		}
 		initial = slices.DeleteFunc(s.sortedAsOfLocked(f.resource, f.Key.Namespace, from), func(o *Object) bool { return !f.which.has(o) })
 	case from < s.compacted:
 		return nil, 0, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
@@ -121,7 +124,7 @@ func (f *follower) follow() {
 	// Neither is on the second, as nothing here is, and both are never at once.
 	over := time.NewTimer(time.Duration(seconds)*time.Second + f.verdict.Wait + f.verdict.Linger)
 	defer over.Stop()
-	minute := time.NewTimer(bookmarkEvery + f.verdict.Wait)
+	minute := time.NewTimer(f.pause() + f.verdict.Wait)
 	defer minute.Stop()
 	for {
 		missed, news, end := f.missed()
@@ -140,7 +143,7 @@ func (f *follower) follow() {
 		select {
 		case <-news:
 		case <-minute.C:
-			minute.Reset(bookmarkEvery)
+			minute.Reset(f.pause())
 			if !f.bookmark(f.bookmarked(), false) {
 				return
 			}
@@ -167,6 +170,21 @@ func (f *follower) missed() (missed []change, news chan struct{}, end Ending) {
 	}
 	f.position = max(f.position, s.version)
 	return missed, s.news, f.end
+}
+
+// pause is how long it is to the next bookmark.
+func (f *follower) pause() time.Duration {
+	if f.verdict.Bookmarks == LateBookmarks {
+		return bookmarkEvery + 20*time.Second + 1600*f.verdict.Wait
+	}
+	return bookmarkEvery
+}
+
+// sayNothing keeps the connection open until whoever waits gives up.
+func (f *follower) sayNothing() {
+	since := time.Now()
+	<-f.r.Context().Done()
+	f.server.cfg.Silent(f.Request, since)
 }
 
 func (f *follower) bookmarked() uint64 {
@@ -218,7 +236,7 @@ func (f *follower) tell(e Event) bool {
 	}
 	delete(f.untold, key)
 	f.server.cfg.Told(e, v)
-	raw := f.encoded(e.Object)
+	raw := f.spoiled(e.Object, v.Spoil)
 	if v.End != GoOn {
 		f.endBy(v.End, f.framed(e.Type, raw))
 		return false
@@ -268,7 +286,7 @@ func (f *follower) endBy(how Ending, due []byte) {
 	case Reset:
 		panic(http.ErrAbortHandler)
 	case GoMute:
-		<-f.r.Context().Done()
+		f.sayNothing()
 	case GoOn, Close:
 	}
 }

@@ -106,7 +106,7 @@ func (s *Server) bornLocked(w write) (*Object, *apierrors.StatusError) {
 	s.uids++
 	u.SetNamespace(key.Namespace)
 	u.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.uids, s.uids)))
-	u.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
+	u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(s.clock).Truncate(time.Second)))
 	u.SetGeneration(1)
 	u.SetDeletionTimestamp(nil)
 	if w.resource.status {
