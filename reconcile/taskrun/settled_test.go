@@ -29,7 +29,7 @@ func TestWhatIsSettledIsNotDecoded(t *testing.T) {
 		}
 		c.server.run = nil
 		c.settle(nil)
-		if n := len(c.rec.settled.at); n != 0 {
+		if n := c.rec.settled.Len(); n != 0 {
 			t.Errorf("%d runs are remembered that are not there", n)
 		}
 	})
@@ -44,13 +44,13 @@ func TestRunIsSettledWithItsPod(t *testing.T) {
 		still.Phase = running().Phase
 		c.kubelet(still)
 		c.settle(nil)
-		if !c.server.run.IsDone() || len(c.rec.settled.at) != 0 {
-			t.Errorf("done %v, settled %v", c.server.run.IsDone(), c.rec.settled.at)
+		if !c.server.run.IsDone() || c.rec.settled.Len() != 0 {
+			t.Errorf("done %v, settled %v", c.server.run.IsDone(), c.rec.settled.Len())
 		}
 		time.Sleep(time.Second)
 		c.kubelet(ended(0))
 		c.settle(nil)
-		if len(c.rec.settled.at) != 1 {
+		if c.rec.settled.Len() != 1 {
 			t.Error("not settled with its pod")
 		}
 	})

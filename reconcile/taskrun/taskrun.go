@@ -230,7 +230,7 @@ type Reconciler struct {
 	config   Config
 	parts    Parts
 	injector injector
-	settled  settled
+	settled  reconcile.Settled
 	witness  witness
 }
 
@@ -250,7 +250,7 @@ const maxPlans = 4
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	_, version, _ := r.parts.Caches.Known(key)
-	if r.settled.is(key, version) {
+	if r.settled.Is(key, version) {
 		r.witness.forget(key)
 		return reconcile.Result{}, nil
 	}
@@ -265,7 +265,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	for range maxPlans {
 		p := plan(*o, time.Now(), r.config)
 		if o.settles(p) {
-			r.settled.add(key, o.Run.ResourceVersion)
+			r.settled.Add(key, o.Run.ResourceVersion)
 		}
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
