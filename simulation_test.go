@@ -193,7 +193,7 @@ func plans(t *testing.T, few int) (all []simulation.Plan, clean map[string]*simu
 		if most == 0 && r.Writes > 100 {
 			most = 100
 		}
-		crash, stale, unseen := simulation.Systematic(w.Name, seed, r, most)
+		crash, stale, unseen := simulation.Systematic(r, most)
 		all = slices.Concat(all, crash, stale, unseen)
 	}
 	return all, clean

@@ -20,7 +20,6 @@ type Facts struct {
 
 	Runs       map[types.UID]*Run
 	Faults     map[string]int    // by kind
-	Modified   map[string]int    // events of that type that were told, by resource
 	PodsMade   map[types.UID]int // by run
 	Outages    []Span
 	Stops      []Stop
@@ -74,7 +73,7 @@ type Stop struct {
 
 func newFacts(w *World) *Facts {
 	return &Facts{
-		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, Modified: map[string]int{}, PodsMade: map[types.UID]int{},
+		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 	}

@@ -19,19 +19,18 @@ type interference struct {
 	requests []requestFault
 	events   []eventFault
 
+	blindfold *blindfold
+	trace     *Trace // nil: nobody will ask
+	ban       func(apiserver.Request) (string, *apiserver.Verdict)
+
 	mu     sync.Mutex
-	writes int               // of work, that came in
-	asOf   map[string]uint64 // versions that resources are shown as of
-	frozen map[string]chan struct{}
-	told   map[string]int // events, by resource
-	ban    func(apiserver.Request) (string, *apiserver.Verdict)
+	writes int           // of work, that came in
+	asOf   uint64        // the version for Plan.Stale
+	shown  chan struct{} // closed when its resource is not shown as of that version any more; nil until it is
 }
 
 func newInterference(p Plan, l *ledger) *interference {
-	return &interference{
-		plan: p, ledger: l, requests: requestFaults(), events: eventFaults(),
-		asOf: map[string]uint64{}, frozen: map[string]chan struct{}{}, told: map[string]int{},
-	}
+	return &interference{plan: p, ledger: l, requests: requestFaults(), events: eventFaults()}
 }
 
 // Request is the way of one request.
@@ -70,13 +69,16 @@ func (i *interference) befall(r apiserver.Request) apiserver.Verdict {
 func (i *interference) planned(r apiserver.Request) (v apiserver.Verdict, due bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if version := i.asOf[r.Resource]; version > 0 && lists(r) {
-		return apiserver.Verdict{AsOf: version, Fault: "shown as of an older version"}, true
+	if i.shown != nil && r.Resource == i.plan.Stale.Resource && lists(r) {
+		return apiserver.Verdict{AsOf: i.asOf, Fault: "shown as of an older version"}, true
 	}
 	if !work(r) {
 		return v, false
 	}
 	i.writes++
+	if i.trace != nil {
+		i.trace.wrote(r, time.Now())
+	}
 	if c := i.plan.Crash; c != nil && i.writes == c.Write {
 		return apiserver.Verdict{Kill: c.When, Fault: "killed " + moment(c.When)}, true
 	}
@@ -88,8 +90,7 @@ func (i *interference) planned(r apiserver.Request) (v apiserver.Verdict, due bo
 
 func (i *interference) staleLocked(s Stale) (v apiserver.Verdict, due bool) {
 	if i.writes == s.Seen {
-		i.asOf[s.Resource] = i.now()
-		i.frozen[s.Resource] = make(chan struct{})
+		i.asOf = i.now()
 	}
 	if i.writes != s.Lost {
 		return v, false
@@ -97,45 +98,49 @@ func (i *interference) staleLocked(s Stale) (v apiserver.Verdict, due bool) {
 	return apiserver.Verdict{Kill: apiserver.AfterAnswering, Fault: "killed after its answer"}, true
 }
 
-// thaw ends what Stale began.
-func (i *interference) thaw() {
+// freeze has who starts from now on see what Stale shows: the process is dead.
+func (i *interference) freeze() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	clear(i.asOf)
-	for resource, frozen := range i.frozen {
-		close(frozen)
-		delete(i.frozen, resource)
+	if i.shown == nil && i.asOf > 0 {
+		i.shown = make(chan struct{})
+	}
+}
+
+// thaw ends what Stale and Unseen began.
+func (i *interference) thaw() {
+	i.blindfold.takeOff()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.asOf = 0
+	if i.shown != nil {
+		close(i.shown)
+		i.shown = nil
 	}
 }
 
 // Event is the way of one event.
 func (i *interference) Event(e apiserver.Event) apiserver.EventVerdict {
 	i.hold(e.Watch.Resource)
-	v := i.befallEvent(e)
+	v, due := i.blindfold.hides(e)
+	if !due {
+		v = i.befallEvent(e)
+	}
 	v.Wait += i.plan.Seed.Between(200*time.Microsecond, 5*time.Millisecond, "told", e.Watch.String(), fmt.Sprint(e.N))
 	return v
 }
 
-// hold keeps an event of a frozen resource.
+// hold keeps an event of a resource that is shown as of an older version.
 func (i *interference) hold(resource string) {
 	i.mu.Lock()
-	frozen := i.frozen[resource]
+	shown := i.shown
 	i.mu.Unlock()
-	if frozen != nil {
-		<-frozen
+	if shown != nil && resource == i.plan.Stale.Resource {
+		<-shown
 	}
 }
 
 func (i *interference) befallEvent(e apiserver.Event) apiserver.EventVerdict {
-	if u := i.plan.Unseen; u != nil && u.Resource == e.Watch.Resource && e.Type == "MODIFIED" {
-		i.mu.Lock()
-		i.told[u.Resource]++
-		due := i.told[u.Resource] == u.Event
-		i.mu.Unlock()
-		if due {
-			return apiserver.EventVerdict{Fault: "kept until the next version", Skip: true, Wait: u.Until}
-		}
-	}
 	for _, f := range i.events {
 		if f.of(e) && i.ledger.happens(f.kind, f.chance, fmt.Sprint(e.Watch, " event ", e.N)) {
 			v := f.with

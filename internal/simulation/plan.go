@@ -5,11 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/internal/simulation/apiserver"
 	"millrace/internal/simulation/turnstile"
 )
 
-// A Plan is one simulation: run twice it is the same twice.
+// A Plan is one simulation: run twice it is the same twice. Its text is in
+// plantext.go.
 type Plan struct {
 	Seed turnstile.Seed
 	// Workload is what users do: one of Workloads.
@@ -32,28 +35,46 @@ type Crash struct {
 	When  apiserver.Moment
 }
 
-// Stale kills the process at one of its writes, and shows the next one a resource
-// as it was some writes before, for a while: a server that does not keep its word.
+// Stale kills the process after one of its writes, and shows the next one a
+// resource as it was when an earlier write came in, for a while: a server that does
+// not keep its word. Such is a process that travels in time, as Sieve says.
 type Stale struct {
 	Resource   string
-	Seen, Lost int // the resource is frozen after write Seen, the process dies after write Lost
+	Seen, Lost int // the resource is shown as of write Seen, the process dies after write Lost
 }
 
-// Unseen keeps one event from the process until the object has changed again.
+// Unseen keeps one change from a process until it has been told of another one, or
+// for unseenAtMost. What has been overtaken by then it is never told, as if it had
+// been away and listed again.
 type Unseen struct {
-	Resource string
-	Event    int           // of the resource's watch, from 1
-	Until    time.Duration // at most that long
+	Actor        string // the process
+	Event, Until Change
 }
 
-// String is the plan in a line.
-func (p Plan) String() string {
-	parts := []string{fmt.Sprintf("SEED=%d workload=%q", p.Seed, p.Workload)}
-	if p.Chaos > 0 {
-		parts = append(parts, fmt.Sprintf("chaos=%g", p.Chaos))
-	}
-	if p.Only != nil {
-		parts = append(parts, fmt.Sprintf("of it only %d", len(p.Only)))
+// A Change is one version of one object.
+type Change struct {
+	Resource string
+	Key      types.NamespacedName
+	Nth      int // of the changes of what has that name, from 1: its creation
+}
+
+// String names the change: pods/blue/a-pod#3.
+func (c Change) String() string {
+	return fmt.Sprintf("%s/%s/%s#%d", c.Resource, c.Key.Namespace, c.Key.Name, c.Nth)
+}
+
+// unseenAtMost is how long a change is kept from a process if that which it is to
+// be kept until does not come. It is less than what a silent watch is given.
+const unseenAtMost = 30 * time.Second
+
+// InWords is the plan for people.
+func (p Plan) InWords() string {
+	parts := []string{fmt.Sprintf("seed %d, workload %q", p.Seed, p.Workload)}
+	switch {
+	case p.Only != nil:
+		parts = append(parts, fmt.Sprintf("with %d things that happen", len(p.Only)))
+	case p.Chaos > 0:
+		parts = append(parts, "with all that comes by chance")
 	}
 	if c := p.Crash; c != nil {
 		parts = append(parts, fmt.Sprintf("killed at write %d %s", c.Write, moment(c.When)))
@@ -62,7 +83,7 @@ func (p Plan) String() string {
 		parts = append(parts, fmt.Sprintf("killed after write %d, and then shown %s as of write %d", s.Lost, s.Resource, s.Seen))
 	}
 	if u := p.Unseen; u != nil {
-		parts = append(parts, fmt.Sprintf("event %d of %s unseen", u.Event, u.Resource))
+		parts = append(parts, fmt.Sprintf("%s does not see %s until it sees %s", u.Actor, u.Event, u.Until))
 	}
 	return strings.Join(parts, ", ")
 }

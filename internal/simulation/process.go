@@ -116,7 +116,8 @@ func (w *World) bury(actor string) {
 			w.notef("%s is dead", actor)
 			p.stop() // its goroutines have to go, though they can tell nobody anything
 			w.again(p)
-			if s := w.Plan.Stale; s != nil {
+			if w.Plan.Stale != nil {
+				w.interference.freeze()
 				w.Agenda.After(30*time.Second, w.interference.thaw)
 			}
 			return

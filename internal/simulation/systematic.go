@@ -4,49 +4,90 @@ import (
 	"time"
 
 	"millrace/internal/simulation/apiserver"
-	"millrace/internal/simulation/turnstile"
 )
 
-// Systematic are the plans that follow from a trace without faults, after Sieve
-// (Sun and others, OSDI 2022): a crash at every write in three variants, a restart
-// that sees a resource as it was some writes ago, and every change that was
-// followed by another before the program's next write, unseen. few limits how many
-// of each kind there are; 0 does not.
-func Systematic(workload string, seed turnstile.Seed, clean *Result, few int) (crash, stale, unseen []Plan) {
-	base := Plan{Seed: seed, Workload: workload}
-	for write := 1; write <= clean.Writes; write++ {
+// Systematic are the plans that follow from a simulation without faults, after
+// Sieve (Sun and others, OSDI 2022):
+//
+//   - a crash at every write, in three variants;
+//   - for every write, a restart after it that is shown a resource as it was when an
+//     earlier write for the same run came in, if for that run it has changed since;
+//   - for every two changes that a process was told of before a write, and that
+//     concern the write's run, the first unseen until the second.
+//
+// few limits how many of each kind there are; 0 does not.
+func Systematic(clean *Result, few int) (crash, stale, unseen []Plan) {
+	base := Plan{Seed: clean.Plan.Seed, Workload: clean.Plan.Workload}
+	return some(crashes(base, clean.Trace), few), some(timeTravels(base, clean.Trace), few), some(unobserved(base, clean.Trace), few)
+}
+
+func crashes(base Plan, t *Trace) []Plan {
+	var plans []Plan
+	for i := range t.Writes {
 		for _, when := range []apiserver.Moment{apiserver.BeforeActing, apiserver.BeforeAnswering, apiserver.AfterAnswering} {
 			p := base
-			p.Crash = &Crash{Write: write, When: when}
-			crash = append(crash, p)
+			p.Crash = &Crash{Write: i + 1, When: when}
+			plans = append(plans, p)
 		}
-		for _, resource := range []string{"taskruns", "pods"} {
-			for back := 1; back <= 2 && back < write; back++ {
+	}
+	return plans
+}
+
+func timeTravels(base Plan, t *Trace) []Plan {
+	var plans []Plan
+	for lost, w := range t.Writes {
+		next := map[string]time.Time{} // by resource: the write that was looked at last
+		for seen := lost; seen > 0; seen-- {
+			earlier := t.Writes[seen-1]
+			if !t.related(w.object, earlier.object) {
+				continue
+			}
+			for _, resource := range []string{"taskruns", "pods", "tasks", "serviceaccounts"} {
+				to, looked := next[resource]
+				if !looked {
+					to = w.At
+				}
+				if t.between(earlier.At, to, w, resource) == 0 {
+					continue // it looks the same
+				}
+				next[resource] = earlier.At
 				p := base
-				p.Stale = &Stale{Resource: resource, Seen: write - back, Lost: write}
-				stale = append(stale, p)
+				p.Stale = &Stale{Resource: resource, Seen: seen, Lost: lost + 1}
+				plans = append(plans, p)
 			}
 		}
 	}
-	for _, resource := range []string{"taskruns", "pods"} {
-		for event := 1; event <= clean.Facts.Modified[resource]; event++ {
-			for _, until := range []time.Duration{time.Second, 10 * time.Second} {
+	return plans
+}
+
+func unobserved(base Plan, t *Trace) []Plan {
+	var plans []Plan
+	made := map[Unseen]bool{}
+	for _, w := range t.Writes {
+		told := t.before(w)
+		for i, first := range told {
+			for _, second := range told[i+1:] {
+				u := Unseen{Actor: w.Actor, Event: first.Change, Until: second.Change}
+				if made[u] {
+					continue
+				}
+				made[u] = true
 				p := base
-				p.Unseen = &Unseen{Resource: resource, Event: event, Until: until}
-				unseen = append(unseen, p)
+				p.Unseen = &u
+				plans = append(plans, p)
 			}
 		}
 	}
-	return some(crash, few, seed), some(stale, few, seed), some(unseen, few, seed)
+	return plans
 }
 
 // some picks a few, spread over all, others for another seed.
-func some(plans []Plan, few int, seed turnstile.Seed) []Plan {
+func some(plans []Plan, few int) []Plan {
 	if few == 0 || len(plans) <= few {
 		return plans
 	}
 	step := float64(len(plans)) / float64(few)
-	first := float64(seed.Below(1000, "which plans")) / 1000 * step
+	first := float64(plans[0].Seed.Below(1000, "which plans")) / 1000 * step
 	picked := make([]Plan, few)
 	for i := range picked {
 		picked[i] = plans[int(first+float64(i)*step)]

@@ -53,6 +53,7 @@ type World struct {
 	setting      Setting
 	ledger       *ledger
 	interference *interference
+	trace        *Trace // for systematic plans; nil in a storm
 	kubelet      *kubelet.Kubelet
 	user         apiserver.Actor
 	begun        time.Time
@@ -70,6 +71,7 @@ type World struct {
 	checks   []Check
 	requests int
 	writes   int  // of work, committed by the program
+	owners   int  // changes of what may be an owner, or be owned
 	busy     bool // since watchForWork
 	bans     []*ban
 }
@@ -102,6 +104,11 @@ func newWorld(p Plan, s Setting) *World {
 		alive: map[string]*process{}, lives: map[string]int{}, ledger: newLedger(p), hash: fnv.New64a().Sum64(),
 	}
 	w.interference = newInterference(p, w.ledger)
+	w.interference.blindfold = newBlindfold(p, w.notef)
+	if p.Chaos == 0 {
+		w.trace = newTrace()
+		w.interference.trace = w.trace
+	}
 	w.Server = apiserver.New(apiserver.Config{
 		Interference: w.interference, Seen: w.saw, Told: w.told,
 		Killed:      func(actor string) { w.Agenda.After(0, func() { w.bury(actor) }) },
@@ -172,11 +179,15 @@ func (w *World) calm() {
 // saw is told of each exchange, under the server's lock.
 func (w *World) saw(e apiserver.Exchange) {
 	w.kubelet.Saw(e)
+	w.interference.blindfold.see(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lineLocked(e.String())
 	if e.Fault != "" {
 		w.facts.Faults[e.Fault]++
+	}
+	if e.Committed() && e.Resource != "leases" && e.Resource != "events" {
+		w.owners++
 	}
 	if program(e.Actor) {
 		w.requests++
@@ -188,6 +199,9 @@ func (w *World) saw(e apiserver.Exchange) {
 		w.busy = true
 	}
 	w.facts.see(e)
+	if w.trace != nil {
+		w.trace.changed(e)
+	}
 	for _, c := range w.checks {
 		if c.See != nil {
 			c.See(e)
@@ -197,6 +211,7 @@ func (w *World) saw(e apiserver.Exchange) {
 
 // told is told of each event of a watch.
 func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
+	change := w.interference.blindfold.told(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fault := ""
@@ -212,8 +227,8 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 			c.Told(e)
 		}
 	}
-	if e.Type == "MODIFIED" {
-		w.facts.Modified[e.Watch.Resource]++
+	if w.trace != nil {
+		w.trace.told(e, change, time.Now())
 	}
 	w.lineLocked(fmt.Sprintf("%s is told %s %s/%s@%d%s", e.Watch, e.Type, e.Object.GetNamespace(), e.Object.GetName(), e.Object.Version(), fault))
 }
@@ -269,16 +284,26 @@ func (w *World) disturbed(pod *corev1.Pod, kind string) {
 // collectOrphans is the garbage collector.
 func (w *World) collectOrphans() {
 	collector := w.Server.Actor("garbage collector")
-	n := 0
+	n, looked := 0, -1
 	var look func()
 	look = func() {
 		n++
-		for _, o := range w.Server.Orphans() {
-			_, _ = collector.Delete(o.Resource, o.Key, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}})
+		if now := w.changed(); now != looked {
+			looked = now
+			for _, o := range w.Server.Orphans() {
+				_, _ = collector.Delete(o.Resource, o.Key, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}})
+			}
 		}
 		w.Agenda.After(w.Plan.Seed.Between(300*time.Millisecond, 3*time.Second, "collect", fmt.Sprint(n)), look)
 	}
 	w.Agenda.After(time.Second, look)
+}
+
+// changed counts what was done to objects that have owners, or are some.
+func (w *World) changed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.owners
 }
 
 // A ban refuses requests for a while.
@@ -384,6 +409,7 @@ type Result struct {
 	Faults     map[string]int // by kind
 	Fired      []string       // names of what could be left out of the plan
 	Facts      *Facts
+	Trace      *Trace // nil if anything was to go wrong by chance
 }
 
 func (w *World) result() *Result {
@@ -396,7 +422,7 @@ func (w *World) result() *Result {
 	}
 	r := &Result{
 		Plan: w.Plan, Violations: w.facts.Violations, Lines: w.lines, Hash: w.hash, Lasted: time.Since(w.begun),
-		Requests: w.requests, Writes: w.writes, Faults: w.facts.Faults, Facts: w.facts,
+		Requests: w.requests, Writes: w.writes, Faults: w.facts.Faults, Facts: w.facts, Trace: w.trace,
 	}
 	for name := range w.ledger.fired {
 		r.Fired = append(r.Fired, name)
