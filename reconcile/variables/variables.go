@@ -262,6 +262,19 @@ func (v Set) object(object map[string]string) crds.ParamValue {
 	return crds.NewObject(keys)
 }
 
+// Known tells whether the reference of that name would be replaced, as a text or as a
+// whole array or object.
+func (v Set) Known(name string) bool {
+	if _, ok := v.value(name); ok {
+		return true
+	}
+	name = strings.TrimSuffix(name, "[*]")
+	_, isArray := v.Arrays[name]
+	_, isObject := v.Objects[name]
+	_, isString := v.Strings[name]
+	return isArray || isObject || isString
+}
+
 func (v Set) value(name string) (string, bool) {
 	if value, ok := v.Strings[name]; ok {
 		return value, true
@@ -421,4 +434,19 @@ func spread(r Replacer, list []any) []any {
 		}
 	}
 	return out
+}
+
+// References calls found with the name of each reference of a text that Text would
+// look up, in their order.
+func References(s string, found func(name string)) {
+	for {
+		end := strings.IndexByte(s, ')')
+		if end < 0 {
+			return
+		}
+		if at := strings.LastIndex(s[:end], "$("); at >= 0 {
+			found(s[at+2 : end])
+		}
+		s = s[end+1:]
+	}
 }

@@ -1,0 +1,235 @@
+package pipelinerun
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/reconcile"
+	"millrace/reconcile/call"
+)
+
+// act does what was planned, in that order, and stops at the first thing that
+// fails. again asks for another plan, since the observation has changed.
+func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *observation, p Plan) (again bool, result reconcile.Result, err error) {
+	for _, action := range p.Actions {
+		again, err := r.do(ctx, key, o, action)
+		switch {
+		case apierrors.IsConflict(err):
+			// The view was stale; the event that says so is on its way, or is here.
+			return false, reconcile.Result{Requeue: true}, nil
+		case apierrors.IsNotFound(err):
+			return false, reconcile.Result{}, nil // the run is gone
+		case err != nil:
+			return false, result, r.failed(key, action, err)
+		case again:
+			return true, result, nil
+		}
+	}
+	if p.asks() {
+		return true, result, r.find(ctx, key, o, p)
+	}
+	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
+}
+
+// failed sorts the errors of a write.
+func (r *Reconciler) failed(key types.NamespacedName, action Action, err error) error {
+	err = fmt.Errorf("%s: %w", verb(action), err)
+	if call.InDoubt(err) {
+		r.parts.Gate.Doubt(key)
+	}
+	if call.IsAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		return reconcile.Terminal(err)
+	}
+	return err
+}
+
+func verb(action Action) string {
+	switch a := action.(type) {
+	case PatchMetadata:
+		return "patch metadata of PipelineRun"
+	case PatchStatus:
+		return "patch status of PipelineRun"
+	case CancelChild:
+		return "cancel " + a.Kind
+	default:
+		return action.String()
+	}
+}
+
+func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observation, action Action) (again bool, err error) {
+	caches := r.parts.Caches
+	switch a := action.(type) {
+	case PatchMetadata:
+		return o.judged(r.patchMetadata(ctx, key, o, a))
+	case PatchStatus:
+		return o.judged(r.patchStatus(ctx, key, o, a))
+	case CreateClaim:
+		return o.created(a.Claim.Name, r.parts.Client.CreateClaim(ctx, a.Claim))
+	case CreateTaskRun:
+		version, err := r.parts.Client.CreateTaskRun(ctx, a.Run)
+		return r.made(ctx, key, o, ofTaskRun(a.Run), caches.TaskRuns, version, err)
+	case CreateCustomRun:
+		version, err := r.parts.Client.CreateCustomRun(ctx, a.Run)
+		return r.made(ctx, key, o, ofCustomRun(a.Run), caches.CustomRuns, version, err)
+	case CancelChild:
+		return false, r.cancel(ctx, key, a)
+	default:
+		panic(fmt.Sprintf("action %T", action))
+	}
+}
+
+// judged takes an answer that no other try would change into the observation:
+// what it means for the run is for the plan to say. A second one is an error.
+func (o *observation) judged(err error) (again bool, _ error) {
+	if err == nil || o.Unstorable != nil || !call.Unstorable(err) {
+		return false, err
+	}
+	o.Unstorable = err
+	return true, nil
+}
+
+// created takes a refusal to create into the observation, likewise. What is there
+// already under a name that has the run's UID in it, the run has made itself.
+func (o *observation) created(name string, err error) (again bool, _ error) {
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return false, nil
+	case call.IsAnswer(err):
+		o.Refused[name] = err
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+// made takes note of a child that was made, or finds that it has been made before. One
+// of that name with another owner is a refusal.
+func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *observation, c child, in reconcile.Cache, version string, err error) (again bool, _ error) {
+	switch {
+	case err == nil:
+		r.parts.Gate.Wrote(key, in, version)
+		return false, nil
+	case apierrors.IsAlreadyExists(err):
+		return true, r.adopt(ctx, key, o, c, err)
+	default:
+		return o.created(c.Name, err)
+	}
+}
+
+// adopt looks at a child that is there already: by the owner's UID it is the one that
+// was to be made, or it is not.
+func (r *Reconciler) adopt(ctx context.Context, key types.NamespacedName, o *observation, c child, exists error) error {
+	if err := r.readChild(ctx, key, o, c.Kind, c.Name); err != nil {
+		return err
+	}
+	if o.Gone[c.Name] {
+		delete(o.Gone, c.Name)
+		o.Refused[c.Name] = exists
+	}
+	return nil
+}
+
+func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName, o *observation, change PatchMetadata) error {
+	patch, err := call.MetadataPatch(change.Labels, change.Annotations, o.Run.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	version, err := r.parts.Client.PatchPipelineRun(ctx, key, patch)
+	if err != nil {
+		return err
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, version)
+	o.Run.ResourceVersion = version
+	o.Run.Labels = over(o.Run.Labels, change.Labels)
+	o.Run.Annotations = over(o.Run.Annotations, change.Annotations)
+	return nil
+}
+
+func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, o *observation, to PatchStatus) error {
+	patch, err := call.StatusPatch(o.Run.Status, to.Status, o.Run.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	version, err := r.parts.Client.PatchPipelineRunStatus(ctx, key, patch)
+	if err != nil {
+		return err
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, version)
+	before := *o.Run
+	o.Run.ResourceVersion = version
+	o.Run.Status = to.Status
+	r.announce(&before, o.Run)
+	return nil
+}
+
+// cancel asks a child to stop. That it is gone, or another by now, is no error: then
+// there is nothing to stop, and the cache will say so.
+func (r *Reconciler) cancel(ctx context.Context, key types.NamespacedName, a CancelChild) error {
+	patch := r.parts.Client.CancelTaskRun
+	if a.Kind == crds.KindCustomRun {
+		patch = r.parts.Client.CancelCustomRun
+	}
+	version, err := patch(ctx, beside(key, a.Name), a.UID, a.Message)
+	if apierrors.IsInvalid(err) { // the UID is another's
+		return nil
+	}
+	r.parts.Gate.Wrote(key, r.cacheOf(a.Kind), version)
+	return call.UnlessGone(err)
+}
+
+// announce tells people and metrics of a condition that has changed.
+func (r *Reconciler) announce(before, after *crds.PipelineRun) {
+	old, had := before.Status.Conditions.Get(crds.ConditionSucceeded)
+	now := after.Succeeded()
+	if r.parts.Recorder != nil && (!had || old != now) {
+		eventType, reason, message := event(had, now)
+		r.parts.Recorder.Event(about(after), eventType, reason, message)
+	}
+	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
+	if !before.HasStarted() && after.HasStarted() && r.parts.Trace.Started != nil {
+		r.parts.Trace.Started(key)
+	}
+	if !before.IsDone() && after.IsDone() && r.parts.Trace.Done != nil {
+		r.parts.Trace.Done(Done{
+			Key:      key,
+			Pipeline: refName(after),
+			Status:   now.Status,
+			Reason:   now.Reason,
+			Duration: after.Status.CompletionTime.Sub(after.Status.StartTime.Time),
+		})
+	}
+}
+
+// event has the types and reasons of Tekton's events, which people filter by.
+func event(had bool, condition crds.Condition) (eventType, reason, message string) {
+	switch {
+	case condition.Status == corev1.ConditionTrue:
+		return corev1.EventTypeNormal, "Succeeded", condition.Message
+	case condition.Status == corev1.ConditionFalse:
+		return corev1.EventTypeWarning, "Failed", condition.Message
+	case !had:
+		return corev1.EventTypeNormal, "Started", condition.Message
+	default:
+		return corev1.EventTypeNormal, condition.Reason, condition.Message
+	}
+}
+
+// about is what an event names as what it is about.
+func about(run *crds.PipelineRun) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: crds.APIVersion, Kind: crds.KindPipelineRun, Namespace: run.Namespace, Name: run.Name,
+		UID: run.UID, ResourceVersion: run.ResourceVersion,
+	}
+}
+
+func refName(run *crds.PipelineRun) string {
+	if run.Spec.PipelineRef == nil {
+		return ""
+	}
+	return run.Spec.PipelineRef.Name
+}

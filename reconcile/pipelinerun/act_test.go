@@ -1,0 +1,355 @@
+package pipelinerun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// gate remembers doubt, as *reconcile.Gate does; the caches of the tests are where
+// the server is, or frozen on purpose.
+type gate struct{ doubt bool }
+
+func (g *gate) Wrote(types.NamespacedName, reconcile.Cache, string) {}
+func (g *gate) Doubt(types.NamespacedName)                          { g.doubt = true }
+func (g *gate) InDoubt(types.NamespacedName) bool                   { return g.doubt }
+func (g *gate) Clear(types.NamespacedName)                          { g.doubt = false }
+
+// A cluster is a server, a controller that may be killed, and whoever runs TaskRuns,
+// whose news a test tells.
+type cluster struct {
+	*server
+	gate   *gate
+	rec    *Reconciler
+	done   []Done
+	events []string
+}
+
+func newCluster(t *testing.T, documents ...string) *cluster {
+	t.Helper()
+	c := &cluster{server: newServer(t, documents...)}
+	c.restart()
+	return c
+}
+
+func (c *cluster) restart() {
+	c.gate = &gate{}
+	c.thaw()
+	c.rec = New(Config{}, Parts{
+		Caches: c.cachesOf(), Client: c.server, Gate: c.gate, Recorder: c,
+		Trace: Trace{Done: func(d Done) { c.done = append(c.done, d) }},
+	})
+}
+
+// Event makes the cluster a Recorder.
+func (c *cluster) Event(_ runtime.Object, eventType, reason, message string) {
+	c.events = append(c.events, strings.TrimSpace(fmt.Sprintf("%s %s: %s", eventType, reason, message)))
+}
+
+// settle reconciles until there is nothing left to do, as a pool would: an error
+// or a requeue brings the key back. crash, if not nil, is called after each error.
+func (c *cluster) settle(crash func()) {
+	c.t.Helper()
+	for range 50 {
+		before := len(c.calls)
+		result, err := c.rec.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "run"})
+		c.thaw() // the caches catch up in time
+		if err != nil {
+			if reconcile.IsTerminal(err) {
+				c.t.Fatalf("gave up: %v", err)
+			}
+			if crash != nil {
+				crash()
+			}
+			continue
+		}
+		if len(c.calls) == before && !result.Requeue {
+			return
+		}
+	}
+	c.t.Fatal("does not settle")
+}
+
+func (c *cluster) run() *crds.PipelineRun {
+	c.t.Helper()
+	run := &crds.PipelineRun{}
+	check(json.Unmarshal(c.objects[crds.ResourcePipelineRuns]["run"], run))
+	return run
+}
+
+func (c *cluster) taskRun(name string) *crds.TaskRun {
+	c.t.Helper()
+	run := &crds.TaskRun{}
+	raw := c.objects[crds.ResourceTaskRuns][name]
+	if raw == nil {
+		c.t.Fatalf("there is no TaskRun %s", name)
+	}
+	check(json.Unmarshal(raw, run))
+	return run
+}
+
+// ends is what whoever runs TaskRuns says of one in the end.
+func (c *cluster) ends(name string, status corev1.ConditionStatus, reason string) {
+	c.t.Helper()
+	c.patch(crds.ResourceTaskRuns, name, fmt.Sprintf(`{"status":{"conditions":[{"type":"Succeeded","status":%q,"reason":%q}]}}`, status, reason))
+}
+
+const oneTask = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - name: a
+      taskSpec: {steps: [{image: busybox, script: exit 0}]}
+`
+
+const twoTasks = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - name: a
+      taskSpec:
+        results: [{name: r}]
+        steps: [{image: busybox, script: exit 0}]
+    - name: b
+      params: [{name: p, value: $(tasks.a.results.r)}]
+      taskSpec:
+        params: [{name: p}]
+        steps: [{image: busybox, script: echo $(params.p)}]
+`
+
+// A run of one task costs four writes, and no reads.
+func TestCallsOfARunOfOneTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		time.Sleep(time.Second)
+		c.settle(nil)
+		want := []string{"patch pipelinerun", "patch pipelinerun/status", "create taskrun run-a", "patch pipelinerun/status", "patch pipelinerun/status"}
+		if !slices.Equal(c.calls, want) {
+			t.Errorf("calls:\n%s", strings.Join(c.calls, "\n"))
+		}
+		if run := c.run(); !run.IsSuccessful() {
+			t.Errorf("the run ends with %+v", run.Succeeded())
+		}
+		wantDone := []Done{{Key: types.NamespacedName{Namespace: "default", Name: "run"}, Status: "True", Reason: "Succeeded", Duration: time.Second}}
+		if !slices.Equal(c.done, wantDone) {
+			t.Errorf("told of the end: %+v", c.done)
+		}
+	})
+}
+
+// Kubernetes events tell of each condition, in Tekton's words.
+func TestEventsTellOfEachCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.ends("run-a", corev1.ConditionFalse, "StepFailed")
+		c.settle(nil)
+		want := []string{
+			"Normal Started:",
+			"Normal Running: Tasks Completed: 0 (Failed: 0, Cancelled 0), Incomplete: 1, Skipped: 0",
+			"Warning Failed: Tasks Completed: 1 (Failed: 1, Cancelled 0), Skipped: 0",
+		}
+		if !slices.Equal(c.events, want) {
+			t.Errorf("events:\n%s", strings.Join(c.events, "\n"))
+		}
+	})
+}
+
+// Whatever happens to any one call, and whether the controller survives it or not, the
+// run ends as it would have, and no task has two runs: names follow from the run, and
+// what the server has already is adopted by the UID of its owner.
+func TestAnyCallMayFailAndNoTaskRunsTwice(t *testing.T) {
+	faults := map[string]fault{"lost request": lostRequest, "lost reply": lostReply, "conflict": conflict, "overload": overloaded, "forbidden": forbidden}
+	for name, f := range faults {
+		for _, crash := range []bool{false, true} {
+			for n := range 12 {
+				t.Run(fmt.Sprintf("%s of call %d, crash %v", name, n, crash), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						c := newCluster(t, twoTasks)
+						c.faults[n] = f
+						c.onFault = func() { c.frozen = true }
+						again := func() {
+							if crash {
+								c.restart()
+							}
+						}
+						c.settle(again)
+						first := c.taskRun("run-a").UID
+						c.patch(crds.ResourceTaskRuns, "run-a", `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+						c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+						c.settle(again)
+						second := c.taskRun("run-b")
+						c.ends("run-b", corev1.ConditionTrue, "Succeeded")
+						c.settle(again)
+						if run := c.run(); !run.IsSuccessful() || len(run.Status.ChildReferences) != 2 {
+							t.Errorf("the run ends with %+v and %+v", run.Succeeded(), run.Status.ChildReferences)
+						}
+						if len(c.objects[crds.ResourceTaskRuns]) != 2 || c.taskRun("run-a").UID != first {
+							t.Errorf("there are other TaskRuns than two: %d", len(c.objects[crds.ResourceTaskRuns]))
+						}
+						if got := second.Spec.Params[0].Value.StringVal; got != "x" {
+							t.Errorf("the second task was given %q", got)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A child that the cache does not show yet is not made again, neither after a restart
+// on a cache that is old, nor when the status has not got as far as to name it.
+func TestAStaleCacheMakesNoSecondChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		made := c.taskRun("run-a").UID
+		// Somebody restores the run's status to what it was before the child.
+		c.patch(crds.ResourcePipelineRuns, "run", `{"status":{"childReferences":null}}`)
+		raw := c.objects[crds.ResourceTaskRuns]["run-a"]
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		c.frozen = true
+		c.put(crds.ResourceTaskRuns, "run-a", raw) // on the server, not in the cache
+		c.settle(nil)
+		if c.taskRun("run-a").UID != made || len(c.objects[crds.ResourceTaskRuns]) != 1 {
+			t.Error("there is another child")
+		}
+		if refs := c.run().Status.ChildReferences; len(refs) != 1 || refs[0].Name != "run-a" {
+			t.Errorf("children: %+v", refs)
+		}
+	})
+}
+
+// Somebody else's TaskRun of the child's name is not taken over, and the run says so.
+func TestAStrangersTaskRunIsNotAdopted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask, "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: run-a}, spec: {taskSpec: {steps: [{image: x}]}}}")
+		c.settle(nil)
+		run := c.run()
+		if !run.IsFailed() || run.Succeeded().Reason != string(crds.PipelineRunReasonCreateRunFailed) {
+			t.Errorf("the run is at %+v", run.Succeeded())
+		}
+		if len(c.taskRun("run-a").OwnerReferences) != 0 {
+			t.Error("the stranger was touched")
+		}
+	})
+}
+
+// A pipeline that does not fit into an object fails its run clearly, with a condition
+// that does fit.
+func TestARunTooLargeForTheServerFailsClearly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, strings.Replace(oneTask, "    tasks:", "    description: "+strings.Repeat("x", 3000)+"\n    tasks:", 1))
+		c.room = len(c.objects[crds.ResourcePipelineRuns]["run"]) + 2000 // for a status, but not for one with the pipeline in it
+		c.settle(nil)
+		run := c.run()
+		if !run.IsFailed() || !strings.Contains(run.Succeeded().Message, "too large") {
+			t.Errorf("the run is at %+v", run.Succeeded())
+		}
+	})
+}
+
+// A run that is not what its type says is told so, and is not tried for ever.
+func TestAnUnreadableRunIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, strings.Replace(oneTask, "spec:", "spec:\n  timeouts: {pipeline: soon}", 1))
+		c.settle(nil)
+		var head Head
+		check(json.Unmarshal(c.objects[crds.ResourcePipelineRuns]["run"], &head))
+		if condition, ok := head.Status.Conditions.Get("Succeeded"); !ok || condition.Status != "False" || !strings.Contains(condition.Message, "soon") {
+			t.Errorf("the run is at %+v", condition)
+		}
+	})
+}
+
+// A refusal that the author of the run can mend ends it, and one that time mends is
+// waited for.
+func TestRefusalsOfChildren(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse error
+		failed bool
+	}{
+		"wrong in itself": {apierrors.NewInvalid(schema.GroupKind{}, "run-a", nil), true},
+		"a quota":         {apierrors.NewForbidden(schema.GroupResource{}, "run-a", errors.New("exceeded quota: count/taskruns.tekton.dev")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newCluster(t, oneTask)
+				cluster.refuse = c.refuse
+				for range 3 {
+					_, _ = cluster.rec.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "run"})
+				}
+				if run := cluster.run(); run.IsFailed() != c.failed {
+					t.Errorf("the run is at %+v", run.Succeeded())
+				}
+				if c.failed {
+					return
+				}
+				cluster.refuse = nil
+				cluster.settle(nil)
+				cluster.taskRun("run-a")
+			})
+		})
+	}
+}
+
+// A cancelled run stops its children by their UID, and one that has been made anew
+// meanwhile is not stopped.
+func TestCancelStopsChildrenByTheirUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"Cancelled"}}`)
+		c.settle(nil)
+		if child := c.taskRun("run-a"); !child.IsCancelled() || child.Spec.StatusMessage == "" {
+			t.Errorf("the child is asked %q, %q", child.Spec.Status, child.Spec.StatusMessage)
+		}
+		c.ends("run-a", corev1.ConditionFalse, "TaskRunCancelled")
+		c.settle(nil)
+		if run := c.run(); run.Succeeded().Reason != "Cancelled" || !run.IsDone() {
+			t.Errorf("the run is at %+v", run.Succeeded())
+		}
+	})
+}
+
+// What is over is not decoded again: not at a resync, and not when its children go.
+func TestWhatIsSettledIsNotDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.settle(nil)
+		decodes, calls := c.decodedPRs, len(c.calls)
+		for range 3 {
+			c.settle(nil)
+		}
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		c.settle(nil)
+		if c.decodedPRs != decodes || len(c.calls) != calls {
+			t.Errorf("%d decodes and %d calls for a run that is done", c.decodedPRs-decodes, len(c.calls)-calls)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package pipelinerun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+)
+
+// An Action is one of the API calls below. Each is safe to repeat.
+type Action interface {
+	fmt.Stringer
+	action()
+}
+
+// PatchMetadata adds labels and annotations to the run.
+type PatchMetadata struct {
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// PatchStatus makes the status of the run this one.
+type PatchStatus struct{ Status crds.PipelineRunStatus }
+
+// CreateClaim creates a claim for a workspace of the run, unless it is there.
+type CreateClaim struct{ Claim *corev1.PersistentVolumeClaim }
+
+// CreateTaskRun creates the run of a task. One of that name that the run owns is
+// the one that was to be created; somebody else's is an answer for
+// observation.Refused. So it is with CustomRuns.
+type CreateTaskRun struct{ Run *crds.TaskRun }
+
+// CreateCustomRun creates the run of a custom task.
+type CreateCustomRun struct{ Run *crds.CustomRun }
+
+// CancelChild asks a child that still has that UID to stop, by its spec.status, and
+// tells it why in spec.statusMessage. A child that is gone, or done, is no error.
+type CancelChild struct {
+	Kind    string
+	Name    string
+	UID     types.UID
+	Message string
+}
+
+func (PatchMetadata) action()   {}
+func (PatchStatus) action()     {}
+func (CreateClaim) action()     {}
+func (CreateTaskRun) action()   {}
+func (CreateCustomRun) action() {}
+func (CancelChild) action()     {}
+
+func (a PatchMetadata) String() string {
+	return fmt.Sprintf("patch metadata: labels %v, annotations %v", slices.Sorted(maps.Keys(a.Labels)), slices.Sorted(maps.Keys(a.Annotations)))
+}
+
+func (a PatchStatus) String() string {
+	c, _ := a.Status.Conditions.Get(crds.ConditionSucceeded)
+	return strings.TrimSpace(fmt.Sprintf("patch status: Succeeded %s %s: %s", c.Status, c.Reason, c.Message))
+}
+
+func (a CreateClaim) String() string     { return "create claim " + a.Claim.Name }
+func (a CreateTaskRun) String() string   { return "create TaskRun " + a.Run.Name }
+func (a CreateCustomRun) String() string { return "create CustomRun " + a.Run.Name }
+
+func (a CancelChild) String() string {
+	return fmt.Sprintf("cancel %s %s, uid %s: %s", a.Kind, a.Name, a.UID, a.Message)
+}

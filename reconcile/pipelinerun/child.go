@@ -1,0 +1,186 @@
+package pipelinerun
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/crds"
+)
+
+// begin makes the runs of a task that is ready, those that are not there yet. Once
+// all are there, or about to be, the task runs, and the status will say so.
+func (d *decision) begin(t *task) ([]Action, *refusal) {
+	if len(t.runs) > 0 { // some were made, and not written down
+		if !d.loadResults(t.when) || !d.loadResults(t.refs) {
+			return nil, nil
+		}
+		if _, shown, r := d.evaluate(t); r == nil {
+			t.shown = shown
+		}
+	}
+	v := d.of(t)
+	all, r := combinations(v, t, d.config.maxMatrix())
+	if r != nil {
+		return nil, r
+	}
+	made := map[string]*child{}
+	for _, one := range t.runs {
+		made[one.Name] = one.child
+	}
+	var actions []Action
+	runs := make([]run, 0, len(all))
+	whole := true
+	for i, c := range all {
+		name := childName(d.Run, t.Name, i, len(all))
+		ref := t.reference(t.kind(), name)
+		ref.DisplayName, ref.WhenExpressions = displayName(v, t, c), t.shown
+		runs = append(runs, run{ref, made[name]})
+		switch {
+		case made[name] != nil:
+		case d.waitsFor != "":
+			whole = false
+		default:
+			action, err := d.create(t, name, c)
+			if err != nil {
+				return nil, refused(crds.PipelineRunReasonCreateRunFailed, "pipeline task %q: %v", t.Name, err)
+			}
+			actions = append(actions, action)
+		}
+	}
+	if err := d.vars.Overspent(); err != nil {
+		return nil, invalid("%v", err)
+	}
+	if len(actions) > 0 && len(d.Run.Status.ChildReferences) == 0 && !d.claimed {
+		d.claimed = true
+		actions = append(d.claims(), actions...)
+	}
+	if whole {
+		t.runs, t.recorded, t.state = runs, true, running
+		if len(made) == len(runs) {
+			t.state = t.assess()
+		}
+	}
+	return actions, nil
+}
+
+// kind is what the runs of the task are.
+func (t *task) kind() string {
+	if t.custom() {
+		return crds.KindCustomRun
+	}
+	return crds.KindTaskRun
+}
+
+// custom tells tasks that are somebody else's to run.
+func (t *task) custom() bool {
+	if t.TaskSpec != nil {
+		return t.TaskSpec.IsCustom()
+	}
+	return t.TaskRef != nil && t.TaskRef.APIVersion != "" && t.TaskRef.Kind != "" && !ofTekton(t.TaskRef)
+}
+
+// ofTekton tells a Task whose author has spelled out that it is one.
+func ofTekton(ref *crds.TaskRef) bool {
+	return ref.Kind == crds.KindTask && (ref.APIVersion == crds.APIVersion || ref.APIVersion == crds.Group+"/v1beta1")
+}
+
+func (d *decision) create(t *task, name string, c combination) (Action, error) {
+	if t.custom() {
+		return d.customRun(t, name, c), nil
+	}
+	run, err := d.taskRun(t, name, c)
+	return CreateTaskRun{run}, err
+}
+
+func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, error) {
+	v := d.of(t)
+	own := specOf(d.Run, t.Name)
+	tr := &crds.TaskRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersion, Kind: crds.KindTaskRun},
+		ObjectMeta: d.metadata(t, name, own),
+		Spec: crds.TaskRunSpec{
+			Params:             taskParams(v, t, c.params),
+			Retries:            max(t.Retries, 0),
+			Timeout:            d.runTimeout(t, own),
+			ServiceAccountName: own.ServiceAccountName,
+			PodTemplate:        own.PodTemplate,
+			Workspaces:         d.workspaces(v, t),
+			StepSpecs:          own.StepSpecs,
+			SidecarSpecs:       own.SidecarSpecs,
+			ComputeResources:   own.ComputeResources,
+			ManagedBy:          d.Run.Spec.ManagedBy,
+		},
+	}
+	if t.TaskRef != nil {
+		ref := *t.TaskRef
+		ref.Name = v.Text(ref.Name)
+		ref.Params = taskParams(v, &task{PipelineTask: &crds.PipelineTask{Params: ref.Params}}, nil)
+		tr.Spec.TaskRef = &ref
+		return tr, nil
+	}
+	spec, given, err := d.propagate(t, tr.Spec.Params)
+	tr.Spec.TaskSpec = spec
+	tr.Spec.Params = append(tr.Spec.Params, given...)
+	return tr, err
+}
+
+func (d *decision) customRun(t *task, name string, c combination) Action {
+	v := d.of(t)
+	own := specOf(d.Run, t.Name)
+	cr := &crds.CustomRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersionCustomRuns, Kind: crds.KindCustomRun},
+		ObjectMeta: d.metadata(t, name, own),
+		Spec: crds.CustomRunSpec{
+			Params:             taskParams(v, t, c.params),
+			Retries:            max(t.Retries, 0),
+			Timeout:            d.runTimeout(t, own),
+			ServiceAccountName: own.ServiceAccountName,
+			Workspaces:         d.workspaces(v, t),
+		},
+	}
+	if t.TaskRef != nil {
+		ref := *t.TaskRef
+		ref.Name = v.Text(ref.Name)
+		cr.Spec.CustomRef = &ref
+	} else {
+		cr.Spec.CustomSpec = &crds.EmbeddedCustomRunSpec{
+			APIVersion: t.TaskSpec.APIVersion, Kind: t.TaskSpec.Kind, Metadata: t.TaskSpec.Metadata, Spec: t.TaskSpec.Spec,
+		}
+	}
+	return CreateCustomRun{cr}
+}
+
+// metadata is that of a run of the task. Of labels and annotations with one name
+// those of taskRunSpecs win, then those of the run of the pipeline, then those of an
+// embedded task.
+func (d *decision) metadata(t *task, name string, own crds.PipelineTaskRunSpec) metav1.ObjectMeta {
+	labels, annotations := map[string]string{}, map[string]string{}
+	if t.TaskSpec != nil {
+		maps.Copy(labels, t.TaskSpec.Metadata.Labels)
+		maps.Copy(annotations, t.TaskSpec.Metadata.Annotations)
+	}
+	maps.Copy(labels, d.Run.Labels)
+	maps.Copy(annotations, d.Run.Annotations)
+	delete(annotations, annotationLastApplied)
+	if own.Metadata != nil {
+		maps.Copy(labels, own.Metadata.Labels)
+		maps.Copy(annotations, own.Metadata.Annotations)
+	}
+	labels[labelPipeline] = pipelineName(d.Run)
+	labels[labelPipelineRun] = d.Run.Name
+	labels[labelPipelineRunUID] = string(d.Run.UID)
+	labels[labelPipelineTask] = t.Name
+	labels[labelMemberOf] = memberOfTasks
+	if t.final {
+		labels[labelMemberOf] = memberOfFinally
+	}
+	if t.OnError == crds.PipelineTaskContinue {
+		annotations[annotationOnError] = string(crds.PipelineTaskContinue)
+	}
+	return metav1.ObjectMeta{
+		Namespace: d.Run.Namespace, Name: name,
+		Labels: labels, Annotations: annotations,
+		OwnerReferences: []metav1.OwnerReference{owner(d.Run)},
+	}
+}

@@ -1,0 +1,180 @@
+package pipelinerun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/indexer"
+	"millrace/reconcile/call"
+	"millrace/wire"
+)
+
+// Children are the runs of one kind that PipelineRuns have made, as summaries: a run
+// of two hundred tasks looks at two hundred lines, and decodes none of them.
+type Children struct {
+	kind   string
+	facets Facets
+	cache  *indexer.Indexer
+	index  *indexer.Index[types.UID]
+	decode func(*wire.Object) (child, error) // of one whose facets are not known
+}
+
+// TaskRunsOf adds an index to the cache of TaskRuns, whose source has to be given the
+// facets.
+func TaskRunsOf(cache *indexer.Indexer, facets Facets) Children {
+	return childrenOf(crds.KindTaskRun, cache, facets, ofTaskRun)
+}
+
+// CustomRunsOf is TaskRunsOf for CustomRuns.
+func CustomRunsOf(cache *indexer.Indexer, facets Facets) Children {
+	return childrenOf(crds.KindCustomRun, cache, facets, ofCustomRun)
+}
+
+func childrenOf[T any](kind string, cache *indexer.Indexer, facets Facets, summary func(*T) child) Children {
+	return Children{
+		kind: kind, facets: facets, cache: cache,
+		index: indexer.AddIndex(cache, "controller", controllerUID),
+		decode: func(o *wire.Object) (child, error) {
+			run, err := wire.Decode[T](o)
+			if err != nil {
+				return child{}, err
+			}
+			return summary(&run), nil
+		},
+	}
+}
+
+// controllerUID is that of the PipelineRun that made the object. Other owners have not.
+func controllerUID(o *wire.Object, add func(types.UID)) {
+	for _, owner := range o.Owners() {
+		if owner.Controller && owner.Kind == crds.KindPipelineRun {
+			add(owner.UID)
+		}
+	}
+}
+
+// of is what the cache has of a run's children.
+func (c Children) of(run types.UID) ([]child, error) {
+	glances := c.index.Glances(run)
+	children := make([]child, 0, len(glances))
+	for _, g := range glances {
+		one, err := c.summary(g)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, one)
+	}
+	return children, nil
+}
+
+func (c Children) summary(g indexer.Glance) (child, error) {
+	if one, known := c.facets.summary(c.kind, g); known {
+		return one, nil
+	}
+	o, ok := c.cache.Object(g.Key())
+	if !ok { // gone since the glance
+		return child{Kind: c.kind, Name: g.Key().Name, UID: g.UID(), Deleting: true}, nil
+	}
+	one, err := c.decode(o)
+	if err != nil {
+		return child{}, fmt.Errorf("read %s: %w", c.kind, err)
+	}
+	return one, nil
+}
+
+// summary is the child, unless its facets are not known: they are too long together, or
+// the object was damaged.
+func (f Facets) summary(kind string, g indexer.Glance) (c child, known bool) {
+	status, known := g.Facet(f.status)
+	if !known {
+		return c, false
+	}
+	reason, _ := g.Facet(f.reason)
+	asked, _ := g.Facet(f.asked)
+	message, _ := g.Facet(f.message)
+	task, _ := g.Facet(f.task)
+	deleting, _ := g.Facet(f.deleting)
+	return child{
+		Kind: kind, Name: g.Key().Name, UID: g.UID(), PipelineTask: task,
+		Status: corev1.ConditionStatus(status), Reason: reason,
+		Cancelled: isCancel(asked), TimedOut: isTimeout(asked, message), Deleting: deleting != "",
+	}, true
+}
+
+// isCancel tells whether spec.status asks a child to stop, in the words of its kind.
+func isCancel(asked string) bool {
+	switch asked {
+	case string(crds.TaskRunSpecStatusCancelled), string(crds.CustomRunSpecStatusCancelled):
+		return true
+	default:
+		return false
+	}
+}
+
+// isTimeout tells whether it is because its time is up, by the end of our words for that.
+func isTimeout(asked, message string) bool {
+	return isCancel(asked) && strings.HasSuffix(message, timedOutSuffix)
+}
+
+// timedOutSuffix ends what a child is told that is stopped because the time of its
+// PipelineRun is up: "TaskRun cancelled " comes before it. The words are Tekton's.
+const timedOutSuffix = "as the PipelineRun it belongs to has timed out."
+
+func ofTaskRun(run *crds.TaskRun) child {
+	return summaryOf(crds.KindTaskRun, run, run.Succeeded(), string(run.Spec.Status), string(run.Spec.StatusMessage))
+}
+
+func ofCustomRun(run *crds.CustomRun) child {
+	return summaryOf(crds.KindCustomRun, run, run.Succeeded(), string(run.Spec.Status), string(run.Spec.StatusMessage))
+}
+
+func summaryOf(kind string, run metav1.Object, succeeded crds.Condition, asked, message string) child {
+	return child{
+		Kind: kind, Name: run.GetName(), UID: run.GetUID(), PipelineTask: run.GetLabels()[labelPipelineTask],
+		Status: succeeded.Status, Reason: succeeded.Reason,
+		Cancelled: isCancel(asked), TimedOut: isTimeout(asked, message), Deleting: run.GetDeletionTimestamp() != nil,
+	}
+}
+
+// results are those that a child has left. One that is gone has left none; one that
+// cannot be decoded neither, for what is in it nobody can say.
+func (r *Reconciler) results(ctx context.Context, key types.NamespacedName, kind, name string) ([]crds.TaskRunResult, error) {
+	at := beside(key, name)
+	switch kind {
+	case crds.KindCustomRun:
+		run, err := whole(ctx, at, r.parts.Caches.CustomRun, r.parts.Client.GetCustomRun)
+		if run == nil || err != nil {
+			return nil, err
+		}
+		results := make([]crds.TaskRunResult, 0, len(run.Status.Results))
+		for _, result := range run.Status.Results {
+			results = append(results, crds.TaskRunResult{Name: result.Name, Type: crds.ParamTypeString, Value: crds.NewString(result.Value)})
+		}
+		return results, nil
+	default:
+		run, err := whole(ctx, at, r.parts.Caches.TaskRun, r.parts.Client.GetTaskRun)
+		if run == nil || err != nil {
+			return nil, err
+		}
+		return run.Status.Results, nil
+	}
+}
+
+// whole is a child that is to be read: from the cache, or from the server where the
+// cache has not come to it yet.
+func whole[T any](
+	ctx context.Context, key types.NamespacedName,
+	cache func(types.NamespacedName) (T, bool, error), server func(context.Context, types.NamespacedName) (*T, error),
+) (*T, error) {
+	run, _, err := call.Find(ctx, key, cache, server)
+	if err != nil {
+		return nil, fmt.Errorf("read the results of %s: %w", key.Name, err)
+	}
+	return run, nil
+}

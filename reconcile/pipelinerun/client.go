@@ -1,0 +1,148 @@
+package pipelinerun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	restclient "k8s.io/client-go/rest" // rest is a word of the graph here
+
+	"millrace/crds"
+	"millrace/reconcile/call"
+)
+
+// Client makes the API calls of this package, each of them safe to repeat.
+// Errors are those of apimachinery's api/errors, wrapped at most; an object that
+// does not decode is a *call.Unreadable.
+type Client interface {
+	// GetPipelineRun and the like read what the server holds now.
+	GetPipelineRun(ctx context.Context, key types.NamespacedName) (*crds.PipelineRun, error)
+	GetPipeline(ctx context.Context, key types.NamespacedName) (*crds.Pipeline, error)
+	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
+	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
+	GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error)
+	// PatchPipelineRun and PatchPipelineRunStatus apply a JSON merge patch, and
+	// return the resource version that came of it.
+	PatchPipelineRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
+	PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
+	// CreateTaskRun and the like make a child, and return its resource version.
+	CreateTaskRun(ctx context.Context, run *crds.TaskRun) (resourceVersion string, err error)
+	CreateCustomRun(ctx context.Context, run *crds.CustomRun) (resourceVersion string, err error)
+	// CreateClaim creates a PersistentVolumeClaim.
+	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
+	// CancelTaskRun and the like ask the child of that UID to stop, and say why. One
+	// that is gone, or is another one by now, is an error: NotFound or Invalid.
+	CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (resourceVersion string, err error)
+	CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (resourceVersion string, err error)
+}
+
+// APIClient is the Client that talks to a server. It does not try again by itself.
+type APIClient struct {
+	tekton restclient.Interface // tekton.dev/v1
+	beta   restclient.Interface // tekton.dev/v1beta1
+	core   restclient.Interface
+}
+
+var _ Client = (*APIClient)(nil)
+
+// NewAPIClient takes clients of tekton.dev/v1, of tekton.dev/v1beta1 for CustomRuns,
+// and of the core group, which may speak protobuf.
+func NewAPIClient(tekton, beta restclient.Interface, core typedcorev1.CoreV1Interface) *APIClient {
+	return &APIClient{tekton: tekton, beta: beta, core: core.RESTClient()}
+}
+
+func at(request *restclient.Request, resource string, key types.NamespacedName) *restclient.Request {
+	return request.Namespace(key.Namespace).Resource(resource).Name(key.Name)
+}
+
+// GetPipelineRun reads a PipelineRun.
+func (c *APIClient) GetPipelineRun(ctx context.Context, key types.NamespacedName) (*crds.PipelineRun, error) {
+	return call.Get[crds.PipelineRun](ctx, at(c.tekton.Get(), crds.ResourcePipelineRuns, key))
+}
+
+// GetPipeline reads a Pipeline.
+func (c *APIClient) GetPipeline(ctx context.Context, key types.NamespacedName) (*crds.Pipeline, error) {
+	return call.Get[crds.Pipeline](ctx, at(c.tekton.Get(), crds.ResourcePipelines, key))
+}
+
+// GetTask reads a Task.
+func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
+	return call.Get[crds.Task](ctx, at(c.tekton.Get(), crds.ResourceTasks, key))
+}
+
+// GetTaskRun reads a TaskRun.
+func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
+	return call.Get[crds.TaskRun](ctx, at(c.tekton.Get(), crds.ResourceTaskRuns, key))
+}
+
+// GetCustomRun reads a CustomRun.
+func (c *APIClient) GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error) {
+	return call.Get[crds.CustomRun](ctx, at(c.beta.Get(), crds.ResourceCustomRuns, key))
+}
+
+// PatchPipelineRun patches metadata.
+func (c *APIClient) PatchPipelineRun(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
+	return call.Write(ctx, at(c.tekton.Patch(types.MergePatchType), crds.ResourcePipelineRuns, key), patch)
+}
+
+// PatchPipelineRunStatus patches the status, and nothing but the status.
+func (c *APIClient) PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
+	return call.Write(ctx, at(c.tekton.Patch(types.MergePatchType), crds.ResourcePipelineRuns, key).SubResource("status"), patch)
+}
+
+// CreateTaskRun creates a TaskRun.
+func (c *APIClient) CreateTaskRun(ctx context.Context, run *crds.TaskRun) (string, error) {
+	return create(ctx, c.tekton.Post().Namespace(run.Namespace).Resource(crds.ResourceTaskRuns), run)
+}
+
+// CreateCustomRun creates a CustomRun.
+func (c *APIClient) CreateCustomRun(ctx context.Context, run *crds.CustomRun) (string, error) {
+	return create(ctx, c.beta.Post().Namespace(run.Namespace).Resource(crds.ResourceCustomRuns), run)
+}
+
+func create(ctx context.Context, request *restclient.Request, object any) (string, error) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return "", fmt.Errorf("encode: %w", err)
+	}
+	return call.Write(ctx, request.SetHeader("Content-Type", "application/json"), raw)
+}
+
+// CreateClaim creates a PersistentVolumeClaim.
+func (c *APIClient) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	return c.core.Post().MaxRetries(0).Namespace(claim.Namespace).Resource("persistentvolumeclaims").Body(claim).Do(ctx).Error()
+}
+
+// CancelTaskRun asks a TaskRun to stop.
+func (c *APIClient) CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
+	request := at(c.tekton.Patch(types.JSONPatchType), crds.ResourceTaskRuns, key)
+	return cancel(ctx, request, uid, string(crds.TaskRunSpecStatusCancelled), message)
+}
+
+// CancelCustomRun asks a CustomRun to stop.
+func (c *APIClient) CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
+	request := at(c.beta.Patch(types.JSONPatchType), crds.ResourceCustomRuns, key)
+	return cancel(ctx, request, uid, string(crds.CustomRunSpecStatusCancelled), message)
+}
+
+// cancel is a JSON patch (RFC 6902) that tests the UID first: a child that was made
+// anew under the name, by whomever, is not ours to stop.
+func cancel(ctx context.Context, request *restclient.Request, uid types.UID, status, message string) (string, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value string `json:"value"`
+	}
+	patch, err := json.Marshal([]operation{
+		{"test", "/metadata/uid", string(uid)},
+		{"add", "/spec/status", status},
+		{"add", "/spec/statusMessage", message},
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode patch: %w", err)
+	}
+	return call.Write(ctx, request, patch)
+}

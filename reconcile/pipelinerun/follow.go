@@ -1,0 +1,140 @@
+package pipelinerun
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/crds"
+)
+
+// follow brings a run that has begun one step on: it finds out what has become of
+// each task, begins those whose turn it is, stops those whose time is up, and tells
+// so in the status.
+func (d *decision) follow() Plan {
+	if r := d.load(d.Run.Status.PipelineSpec); r != nil {
+		return d.fail(r) // it was checked when it was written down; since then others may have written
+	}
+	if missing := d.tally(); len(missing) > 0 {
+		slices.Sort(missing)
+		return Plan{Why: "children that were there are not in the cache", Missing: missing}
+	}
+	if d.Run.IsCancelled() {
+		return d.windDown(crds.PipelineRunReasonCancelled, wasCancelled(d.Run), cancelledByUser)
+	}
+	if r := d.classify(); r != nil {
+		return d.fail(r)
+	}
+	if len(d.need) > 0 {
+		return Plan{Why: "results are needed to go on", Results: slices.Sorted(maps.Keys(d.need))}
+	}
+	if d.late && d.anyLeft() {
+		return d.windDown(crds.PipelineRunReasonTimedOut, timedOut(d.Run, d.config), cancelledByTimeout)
+	}
+	return d.advance()
+}
+
+// load takes the pipeline apart.
+func (d *decision) load(spec *crds.PipelineSpec) *refusal {
+	d.spec = spec
+	d.tasks, d.byName = newTasks(spec)
+	for _, t := range d.tasks {
+		if d.begun(t) {
+			continue
+		}
+		if r := t.link(d.byName); r != nil {
+			return d.invalidGraph(r)
+		}
+	}
+	order, r := sorted(d.tasks[:len(spec.Tasks)])
+	if r != nil {
+		return d.invalidGraph(r)
+	}
+	d.order = order
+	d.vars = d.variables()
+	d.need = map[string]bool{}
+	pipeline, tasks, finally := d.deadlines(d.Run.Status)
+	d.late, d.tasksLate, d.finallyLate = d.reached(pipeline), d.reached(tasks), d.reached(finally)
+	return nil
+}
+
+// begun tells tasks that the status says are settled: what they depend on does not
+// matter any more.
+func (d *decision) begun(t *task) bool {
+	if d.settled == nil {
+		d.settled = map[string]bool{}
+		for _, ref := range d.Run.Status.ChildReferences {
+			d.settled[ref.PipelineTaskName] = true
+		}
+		for _, skip := range d.Run.Status.SkippedTasks {
+			d.settled[skip.Name] = true
+		}
+	}
+	return d.settled[t.Name]
+}
+
+// classify finds the state of every task, and which may begin. A task that can never
+// run stops the others, so that what was found before is looked at once more.
+func (d *decision) classify() *refusal {
+	for {
+		d.stopping = slices.ContainsFunc(d.tasks, (*task).stops)
+		before := d.stopping
+		for _, t := range slices.Concat(d.order, d.tasks[len(d.order):]) {
+			if t.final && !d.graphDone() {
+				continue
+			}
+			if r := d.look(t); r != nil {
+				return r
+			}
+		}
+		if after := slices.ContainsFunc(d.tasks, (*task).stops); after == before {
+			return nil
+		}
+	}
+}
+
+// graphDone tells that no task of the graph runs, or will.
+func (d *decision) graphDone() bool {
+	return !slices.ContainsFunc(d.order, func(t *task) bool { return !t.state.done() })
+}
+
+// anyLeft tells that the run has not ended by itself: something runs, or will not run
+// because its time is over.
+func (d *decision) anyLeft() bool {
+	return slices.ContainsFunc(d.tasks, func(t *task) bool {
+		return !t.state.done() || t.state == skipped && t.reason == crds.SkippingReasonPipelineTimedOut
+	})
+}
+
+// advance begins what is ready, stops what has to stop, and tells.
+func (d *decision) advance() Plan {
+	if r := d.answers(); r != nil {
+		return d.fail(r)
+	}
+	p := d.stops()
+	status := d.Run.Status
+	for _, t := range d.tasks {
+		if t.state != ready {
+			continue
+		}
+		actions, r := d.begin(t)
+		if r != nil {
+			return d.fail(r)
+		}
+		p.Actions = append(p.Actions, actions...)
+		if t.final && status.FinallyStartTime == nil && t.state == running {
+			at := metav1.NewTime(d.now.Truncate(time.Second))
+			status.FinallyStartTime = &at
+		}
+	}
+	status = d.told(status)
+	if len(d.need) > 0 {
+		return Plan{Why: "results are needed for those of the pipeline", Results: slices.Sorted(maps.Keys(d.need))}
+	}
+	p.Why = d.why()
+	p.Actions = append(p.Actions, d.write("", status).Actions...)
+	p.Requeue = soonest(d.retry, d.wake(status))
+	return p
+}

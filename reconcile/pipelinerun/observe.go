@@ -1,0 +1,212 @@
+package pipelinerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"millrace/crds"
+	"millrace/reconcile"
+	"millrace/reconcile/call"
+)
+
+// observe collects what a plan needs, from the caches where they can be trusted.
+// They cannot after a write without an answer: then the server is asked for the run,
+// and the children's names say the rest, since none of them can be made twice. nil
+// means: no such run.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+	doubt := r.parts.Gate.InDoubt(key)
+	o := &observation{
+		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
+		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
+	}
+	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
+		return nil, err
+	}
+	if doubt {
+		r.parts.Gate.Clear(key)
+	}
+	if !r.config.ours(o.Run) {
+		return o, nil // not a call for what is another controller's
+	}
+	if err := r.observeChildren(o); err != nil {
+		return nil, err
+	}
+	return o, r.observePipeline(ctx, o)
+}
+
+func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
+	if doubt {
+		return r.readRun(ctx, key, o)
+	}
+	run, ok, err := r.parts.Caches.PipelineRun(key)
+	if !ok {
+		return nil
+	}
+	if err != nil {
+		return r.observeHead(key, err, o)
+	}
+	o.Run = &run
+	return nil
+}
+
+// readRun asks the server, and has the next reconcile wait for the cache to be
+// where the server was.
+func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *observation) error {
+	run, err := r.parts.Client.GetPipelineRun(ctx, key)
+	var unreadable *call.Unreadable
+	switch {
+	case apierrors.IsNotFound(err):
+		r.parts.Gate.Clear(key)
+		return nil
+	case errors.As(err, &unreadable):
+		return r.observeHead(key, err, o)
+	case err != nil:
+		return fmt.Errorf("get PipelineRun: %w", err)
+	}
+	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, run.ResourceVersion)
+	o.Run = run
+	return nil
+}
+
+func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *observation) error {
+	head, ok, err := r.parts.Caches.Head(key)
+	if err != nil {
+		return fmt.Errorf("read PipelineRun: %w", errors.Join(unreadable, err))
+	}
+	if !ok {
+		return nil
+	}
+	o.Unreadable = unreadable
+	o.Run = &crds.PipelineRun{
+		ObjectMeta: head.ObjectMeta,
+		Spec:       crds.PipelineRunSpec{ManagedBy: head.Spec.ManagedBy},
+		Status:     crds.PipelineRunStatus{Conditions: head.Status.Conditions, ChildReferences: head.Status.ChildReferences},
+	}
+	return nil
+}
+
+func (r *Reconciler) observeChildren(o *observation) error {
+	for _, children := range r.parts.Caches.Children {
+		some, err := children.of(o.Run.UID)
+		if err != nil {
+			return err
+		}
+		o.Children = append(o.Children, some...)
+	}
+	return nil
+}
+
+// observePipeline fetches the Pipeline of a run that has not resolved it yet. One
+// that was created together with its run may reach its cache later than the run did,
+// so the server is asked before a run fails for the want of one.
+func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err error) {
+	ref := o.Run.Spec.PipelineRef
+	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil || ref == nil || ref.Name == "" {
+		return nil
+	}
+	key := types.NamespacedName{Namespace: o.Run.Namespace, Name: ref.Name}
+	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)
+	if err != nil {
+		return fmt.Errorf("get Pipeline: %w", err)
+	}
+	return nil
+}
+
+// find answers what a plan has asked for.
+func (r *Reconciler) find(ctx context.Context, key types.NamespacedName, o *observation, p Plan) error {
+	for _, name := range p.Tasks {
+		task, none, err := call.Find(ctx, beside(key, name), r.parts.Caches.Task, r.parts.Client.GetTask)
+		if err != nil {
+			return fmt.Errorf("get Task: %w", err)
+		}
+		answer := taskAnswer{None: none}
+		if task != nil {
+			answer.Spec = &task.Spec
+		}
+		o.Tasks[name] = answer
+	}
+	for _, name := range p.Results {
+		results, err := r.results(ctx, key, o.kindOf(name), name)
+		if err != nil {
+			return err
+		}
+		o.Results[name] = results
+	}
+	for _, name := range p.Missing {
+		if err := r.readChild(ctx, key, o, o.kindOf(name), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf is the kind of a child, by what the run's status says where the cache says
+// nothing.
+func (o *observation) kindOf(name string) string {
+	for _, c := range o.Children {
+		if c.Name == name {
+			return c.Kind
+		}
+	}
+	for _, ref := range o.Run.Status.ChildReferences {
+		if ref.Name == name {
+			return ref.Kind
+		}
+	}
+	return crds.KindTaskRun
+}
+
+// readChild asks the server for a child that the cache has not: it may have been made
+// by a program that ran before this one, or an instant ago. One that is somebody
+// else's is not there, for this run.
+func (r *Reconciler) readChild(ctx context.Context, key types.NamespacedName, o *observation, kind, name string) error {
+	c, meta, err := r.getChild(ctx, beside(key, name), kind)
+	switch {
+	case apierrors.IsNotFound(err):
+		o.Gone[name] = true
+		return nil
+	case err != nil:
+		return fmt.Errorf("get %s: %w", kind, err)
+	}
+	if controller := metav1.GetControllerOf(meta); controller == nil || controller.UID != o.Run.UID {
+		o.Gone[name] = true
+		return nil
+	}
+	r.parts.Gate.Wrote(key, r.cacheOf(kind), meta.GetResourceVersion())
+	o.Children = append(o.Children, c)
+	return nil
+}
+
+func (r *Reconciler) getChild(ctx context.Context, key types.NamespacedName, kind string) (child, metav1.Object, error) {
+	if kind == crds.KindCustomRun {
+		run, err := r.parts.Client.GetCustomRun(ctx, key)
+		if err != nil {
+			return child{}, nil, err
+		}
+		return ofCustomRun(run), run, nil
+	}
+	run, err := r.parts.Client.GetTaskRun(ctx, key)
+	if err != nil {
+		return child{}, nil, err
+	}
+	return ofTaskRun(run), run, nil
+}
+
+// cacheOf is where a child of that kind will be seen.
+func (r *Reconciler) cacheOf(kind string) reconcile.Cache {
+	if kind == crds.KindCustomRun {
+		return r.parts.Caches.CustomRuns
+	}
+	return r.parts.Caches.TaskRuns
+}
+
+// beside is the key of another object in the same namespace.
+func beside(key types.NamespacedName, name string) types.NamespacedName {
+	key.Name = name
+	return key
+}

@@ -1,0 +1,217 @@
+package pipelinerun
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"millrace/crds"
+	"millrace/reconcile/variables"
+)
+
+// variables are those that all tasks of the run have: its parameters, the workspaces
+// that it binds, and who it is. Results join them as they are needed.
+func (d *decision) variables() variables.Set {
+	v := variables.New()
+	v.SetParams(variables.Values(d.spec.Params, d.Run.Spec.Params))
+	for name, value := range contextStrings(d.Run) {
+		v.Strings[name] = value
+	}
+	for _, w := range d.spec.Workspaces {
+		_, bound := bindingOf(d.Run, w.Name)
+		v.Strings["workspaces."+w.Name+".bound"] = strconv.FormatBool(bound)
+	}
+	return v
+}
+
+func contextStrings(pr *crds.PipelineRun) map[string]string {
+	return map[string]string{
+		"context.pipelineRun.name":      pr.Name,
+		"context.pipelineRun.namespace": pr.Namespace,
+		"context.pipelineRun.uid":       string(pr.UID),
+		"context.pipeline.name":         pipelineName(pr),
+	}
+}
+
+// of are the variables of one task: those of all, and how often it is tried again.
+func (d *decision) of(t *task) variables.Set {
+	d.vars.Strings["context.pipelineTask.retries"] = strconv.Itoa(t.Retries)
+	return d.vars
+}
+
+// taskParams are the parameters that a run of the task is given, of which those of
+// the combination are a part.
+func taskParams(v variables.Set, t *task, combination crds.Params) crds.Params {
+	params := make(crds.Params, 0, len(t.Params)+len(combination))
+	for _, param := range t.Params {
+		params = append(params, crds.Param{Name: param.Name, Value: v.Param(param.Value)})
+	}
+	return append(params, combination...)
+}
+
+// An embedded task may use what its pipeline knows without asking for it. The values
+// are put into its text, as Tekton does; but a run replaces variables in that text
+// again, so that a value which looks like one would become another. Such a value is
+// given to the run as a parameter, and the text has the reference to that: what was
+// put in is never looked at again, through both.
+type propagation struct {
+	variables.Set
+
+	given crds.Params // what the run must be given besides its own
+}
+
+// propagate replaces variables in an embedded task. own are the parameters that the
+// run is given anyway; they and those that the task has a default for are its own.
+func (d *decision) propagate(t *task, own crds.Params) (*crds.TaskSpec, crds.Params, error) {
+	p := propagation{Set: variables.New()}
+	p.Budget = d.vars.Budget
+	raw, err := json.Marshal(t.TaskSpec.TaskSpec)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the task: %w", err)
+	}
+	text := string(raw)
+	p.setParams(d, t, own, text)
+	p.setResults(d, t)
+	for name, value := range d.of(t).Strings {
+		if strings.HasPrefix(name, "context.") || strings.HasPrefix(name, "workspaces.") && !t.knows(name) || strings.HasPrefix(name, "tasks.") {
+			p.setText(name, value)
+		}
+	}
+	spec, err := p.spec(t.TaskSpec.TaskSpec)
+	return spec, p.given, err
+}
+
+// setParams makes the parameters of the pipeline known that the task has not itself.
+func (p *propagation) setParams(d *decision, t *task, own crds.Params, text string) {
+	hidden := map[string]bool{}
+	for _, param := range own {
+		hidden[param.Name] = true
+	}
+	declared := map[string]bool{}
+	for _, spec := range t.TaskSpec.Params {
+		declared[spec.Name] = true
+		if spec.Default != nil {
+			hidden[spec.Name] = true
+		}
+	}
+	values := variables.Values(d.spec.Params, d.Run.Spec.Params)
+	for name, value := range values {
+		switch {
+		case hidden[name]:
+		case declared[name]: // the task asks for it, and nobody has given it
+			p.given = append(p.given, crds.Param{Name: name, Value: value})
+		case !looksLikeVariables(value):
+			p.SetParams(map[string]crds.ParamValue{name: value})
+		case strings.Contains(text, name):
+			p.given = append(p.given, crds.Param{Name: name, Value: value})
+		}
+	}
+	slices.SortFunc(p.given, func(a, b crds.Param) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// setResults makes the results known that the task refers to.
+func (p *propagation) setResults(d *decision, t *task) {
+	done := map[string]bool{}
+	for _, r := range t.refs {
+		if r.kind != refResult || done[r.task+"/"+r.result] {
+			continue
+		}
+		done[r.task+"/"+r.result] = true
+		value, ok := valueOf(d.vars, "tasks."+r.task+".results."+r.result)
+		if !ok {
+			continue
+		}
+		if looksLikeVariables(value) {
+			name := "tasks." + r.task + ".results." + r.result
+			p.given = append(p.given, crds.Param{Name: name, Value: value})
+			value = referTo(name, value)
+		}
+		setResult(p.Set, r.task, r.result, value)
+	}
+}
+
+// setText is for names that can only be texts; a value that looks like a variable
+// could come from the name of a result alone, and names are checked.
+func (p *propagation) setText(name, value string) {
+	if _, known := p.Strings[name]; !known && !strings.Contains(value, "$(") && !strings.Contains(name, ".results") {
+		p.Strings[name] = value
+	}
+}
+
+// knows tells variables of workspaces that the run of the task replaces itself.
+func (t *task) knows(name string) bool {
+	workspace, _, _ := strings.Cut(strings.TrimPrefix(name, "workspaces."), ".")
+	return slices.ContainsFunc(t.TaskSpec.Workspaces, func(w crds.WorkspaceDeclaration) bool { return w.Name == workspace }) ||
+		slices.ContainsFunc(t.Workspaces, func(w crds.WorkspacePipelineTaskBinding) bool { return w.Name == workspace })
+}
+
+func valueOf(v variables.Set, reference string) (crds.ParamValue, bool) {
+	if array, ok := v.Arrays[reference]; ok {
+		return crds.NewArray(array...), true
+	}
+	if object, ok := v.Objects[reference]; ok {
+		return crds.NewObject(object), true
+	}
+	text, ok := v.Strings[reference]
+	return crds.NewString(text), ok
+}
+
+func looksLikeVariables(value crds.ParamValue) bool {
+	const open = "$("
+	if strings.Contains(value.StringVal, open) {
+		return true
+	}
+	for _, one := range value.ObjectVal {
+		if strings.Contains(one, open) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(value.ArrayVal, func(one string) bool { return strings.Contains(one, open) })
+}
+
+// referTo is a value of the same shape that refers to a parameter of that name.
+func referTo(name string, value crds.ParamValue) crds.ParamValue {
+	reference := "params[" + strconv.Quote(name) + "]"
+	switch value.Type {
+	case crds.ParamTypeArray:
+		elements := make([]string, len(value.ArrayVal))
+		for i := range value.ArrayVal {
+			elements[i] = fmt.Sprintf("$(%s[%d])", reference, i)
+		}
+		return crds.NewArray(elements...)
+	case crds.ParamTypeObject:
+		keys := make(map[string]string, len(value.ObjectVal))
+		for key := range value.ObjectVal {
+			keys[key] = "$(" + reference + "." + key + ")"
+		}
+		return crds.NewObject(keys)
+	default:
+		return crds.NewString("$(" + reference + ")")
+	}
+}
+
+// spec replaces the variables of a task: in every text, and in the parameters of
+// StepActions as the values that they are.
+func (p *propagation) spec(spec crds.TaskSpec) (*crds.TaskSpec, error) {
+	params := make([]crds.Params, len(spec.Steps))
+	spec.Steps = slices.Clone(spec.Steps)
+	for i := range spec.Steps {
+		for _, param := range spec.Steps[i].Params {
+			params[i] = append(params[i], crds.Param{Name: param.Name, Value: p.Param(param.Value)})
+		}
+		spec.Steps[i].Params = nil
+	}
+	declared, results := spec.Params, spec.Results
+	spec.Params, spec.Results = nil, nil
+	out, err := variables.Apply(p.Set, spec)
+	if err != nil {
+		return nil, err
+	}
+	out.Params, out.Results = declared, results
+	for i := range out.Steps {
+		out.Steps[i].Params = params[i]
+	}
+	return &out, nil
+}

@@ -1,0 +1,166 @@
+package pipelinerun
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// Caches are where a reconcile reads. The functions that return an object return a
+// private copy that the reconcile may change, false for what is not there, and an
+// error for what is there and cannot be decoded.
+type Caches struct {
+	PipelineRun func(types.NamespacedName) (crds.PipelineRun, bool, error)
+	Head        func(types.NamespacedName) (Head, bool, error)
+	// Known is which version of a PipelineRun there is, without decoding it.
+	Known     func(types.NamespacedName) (uid types.UID, resourceVersion string, ok bool)
+	Pipeline  func(types.NamespacedName) (crds.Pipeline, bool, error)
+	Task      func(types.NamespacedName) (crds.Task, bool, error)
+	TaskRun   func(types.NamespacedName) (crds.TaskRun, bool, error)
+	CustomRun func(types.NamespacedName) (crds.CustomRun, bool, error)
+	// Children are the runs that PipelineRuns have made, by the kind of the children.
+	Children []Children
+
+	// PipelineRuns, TaskRuns and CustomRuns are the caches that all this is read from,
+	// for the gate.
+	PipelineRuns reconcile.Cache
+	TaskRuns     reconcile.Cache
+	CustomRuns   reconcile.Cache
+}
+
+// Head is as much of a PipelineRun as can be decoded when the whole cannot.
+type Head struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		ManagedBy *string `json:"managedBy"`
+	} `json:"spec"`
+	Status struct {
+		Conditions      crds.Conditions             `json:"conditions"`
+		ChildReferences []crds.ChildStatusReference `json:"childReferences"`
+	} `json:"status"`
+}
+
+// Gate keeps a key from being reconciled before the caches have seen what its
+// last reconcile wrote. *reconcile.Gate is one.
+type Gate interface {
+	Wrote(key types.NamespacedName, cache reconcile.Cache, resourceVersion string)
+	Doubt(key types.NamespacedName)
+	InDoubt(key types.NamespacedName) bool
+	Clear(key types.NamespacedName)
+}
+
+// Recorder emits Kubernetes events. A record.EventRecorder is one. It must not
+// block.
+type Recorder interface {
+	Event(object runtime.Object, eventType, reason, message string)
+}
+
+// Trace is told what happens; every func may be nil. They are called by the
+// worker that did it, after the API server has answered, and hold it up.
+type Trace struct {
+	// Started: the run has begun, and that has been written down.
+	Started func(key types.NamespacedName)
+	// Done: the run has ended, and this process has written so.
+	Done func(Done)
+	// Planned: a plan has been made and is about to be acted on.
+	Planned func(key types.NamespacedName, p Plan)
+	// Noop: that plan had nothing to do.
+	Noop func(key types.NamespacedName)
+}
+
+// Done is the end of a run.
+type Done struct {
+	Key      types.NamespacedName
+	Pipeline string // of spec.pipelineRef; empty for an embedded pipeline
+	Status   corev1.ConditionStatus
+	Reason   string
+	Duration time.Duration // from start to completion
+}
+
+// Parts are what a Reconciler works with; all are needed but Recorder and Trace.
+type Parts struct {
+	Caches   Caches
+	Client   Client
+	Gate     Gate
+	Recorder Recorder
+	Trace    Trace
+}
+
+// Reconciler executes PipelineRuns.
+type Reconciler struct {
+	config  Config
+	parts   Parts
+	settled reconcile.Settled
+}
+
+// New returns a Reconciler, which does nothing by itself.
+func New(config Config, parts Parts) *Reconciler {
+	return &Reconciler{config: config, parts: parts}
+}
+
+// A reconcile plans at most this often: for the Tasks of the pipeline, for children
+// that are missed, for results, for the answer to a creation, and for what came of
+// that.
+const maxPlans = 6
+
+// Reconcile brings one run forward by as much as can be done now. It may be
+// called by many workers at once, for different keys.
+//
+// An error is trouble with the API server or the network, and asks for the key to
+// be tried again; a run that is wrong is no error but a condition of that run.
+func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	_, version, _ := r.parts.Caches.Known(key)
+	if r.settled.Is(key, version) {
+		return reconcile.Result{}, nil
+	}
+	o, err := r.observe(ctx, key)
+	if o == nil || err != nil {
+		return reconcile.Result{}, err
+	}
+	for range maxPlans {
+		p := plan(*o, time.Now(), r.config)
+		if o.settles(p) {
+			r.settled.Add(key, o.Run.ResourceVersion)
+		}
+		r.tell(ctx, key, p)
+		again, result, err := r.act(ctx, key, o, p)
+		if !again || err != nil {
+			return result, err
+		}
+	}
+	return reconcile.Result{Requeue: true}, nil
+}
+
+func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan) {
+	klog.FromContext(ctx).V(4).Info("Planned", "plan", p)
+	if r.parts.Trace.Planned != nil {
+		r.parts.Trace.Planned(key, p)
+	}
+	if len(p.Actions) == 0 && !p.asks() && r.parts.Trace.Noop != nil {
+		r.parts.Trace.Noop(key)
+	}
+}
+
+// settles tells whether a plan is the last one for its run: it has ended, and so
+// have its children.
+func (o *observation) settles(p Plan) bool {
+	return o.Run.IsDone() && len(p.Actions) == 0 && !p.asks() && p.Requeue == 0 && !o.awaitsChildren()
+}
+
+func (o *observation) awaitsChildren() bool {
+	for _, c := range o.Children {
+		if !c.done() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package pipelinerun
+
+import (
+	"fmt"
+	"slices"
+
+	"millrace/crds"
+)
+
+// look finds the state of one task that has not been settled; those before it in the
+// order have been looked at.
+func (d *decision) look(t *task) *refusal {
+	switch {
+	case t.recorded, t.state == ineligible, t.state == skipped && d.begun(t):
+		return nil
+	case len(t.runs) > 0: // made, and not written down
+		t.state = ready
+		return nil
+	}
+	t.state, t.reason, t.shown = waiting, "", nil
+	if reason := d.skipBefore(t); reason != "" {
+		return d.skip(t, reason)
+	}
+	if slices.ContainsFunc(t.needs, func(n *task) bool { return !n.state.done() }) {
+		if byParent(t) {
+			return d.skip(t, crds.SkippingReasonParentTasks)
+		}
+		return nil
+	}
+	return d.lookInTurn(t)
+}
+
+// lookInTurn is for a task whose turn it is: all that it needs is done.
+func (d *decision) lookInTurn(t *task) *refusal {
+	if t.final {
+		d.setStates()
+	}
+	if !d.loadResults(t.when) {
+		return nil
+	}
+	holds, unknown := true, d.unknown(t.when)
+	if len(unknown) == 0 {
+		var r *refusal
+		if holds, t.shown, r = d.evaluate(t); r != nil {
+			return r
+		}
+	}
+	switch {
+	case !holds:
+		return d.skip(t, crds.SkippingReasonWhen)
+	case byParent(t):
+		return d.skip(t, crds.SkippingReasonParentTasks)
+	case len(unknown) > 0:
+		return d.lacks(t, unknown)
+	}
+	if !d.loadResults(t.refs) {
+		return nil
+	}
+	if unknown := d.unknown(t.refs); len(unknown) > 0 {
+		return d.lacks(t, unknown)
+	}
+	if reason := d.skipAfter(t); reason != "" {
+		return d.skip(t, reason)
+	}
+	t.state = ready
+	return nil
+}
+
+func (d *decision) skip(t *task, reason crds.SkippingReason) *refusal {
+	t.state, t.reason = skipped, reason
+	if reason != crds.SkippingReasonWhen {
+		t.shown = nil
+	}
+	return nil
+}
+
+// skipBefore are reasons that hold for every task of the graph that has not begun.
+func (d *decision) skipBefore(t *task) crds.SkippingReason {
+	switch {
+	case t.final:
+		return ""
+	case d.stopping:
+		return crds.SkippingReasonStopping
+	case d.Run.IsGracefullyCancelled():
+		return crds.SkippingReasonGracefullyCancelled
+	case d.Run.IsGracefullyStopped():
+		return crds.SkippingReasonGracefullyStopped
+	default:
+		return ""
+	}
+}
+
+// byParent tells that a task before this one was skipped, and not by its own
+// conditions: those are nobody else's concern.
+func byParent(t *task) bool {
+	return slices.ContainsFunc(t.needs, func(n *task) bool { return n.state == skipped && n.reason != crds.SkippingReasonWhen })
+}
+
+// skipAfter are reasons not to begin a task that could.
+func (d *decision) skipAfter(t *task) crds.SkippingReason {
+	switch {
+	case d.late:
+		return crds.SkippingReasonPipelineTimedOut
+	case d.tasksLate && !t.final:
+		return crds.SkippingReasonTasksTimedOut
+	case d.finallyLate && t.final:
+		return crds.SkippingReasonFinallyTimedOut
+	case d.emptyMatrix(t):
+		return crds.SkippingReasonEmptyMatrix
+	default:
+		return ""
+	}
+}
+
+// lacks is for a task that refers to what is not there. Where that was to be
+// expected it is skipped; else nobody can run it, and the run fails.
+func (d *decision) lacks(t *task, unknown []reference) *refusal {
+	first := unknown[0]
+	from := d.byName[first.task]
+	expected := t.final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
+	if expected {
+		return d.skip(t, crds.SkippingReasonMissingResults)
+	}
+	t.state = ineligible
+	t.fault = fmt.Sprintf("task %q refers to $(%s), and task %q has not left that", t.Name, first.name, first.task)
+	return nil
+}

@@ -1,0 +1,154 @@
+package pipelinerun
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+)
+
+// A state is where a task stands. Words and order are those in which Tekton counts.
+type state int
+
+const (
+	waiting    state = iota // for others, or its turn
+	ready                   // may begin now
+	running                 // has a run that has not ended
+	succeeded               // all of its runs have
+	failed                  // one of its runs has
+	ignored                 // likewise, and the pipeline goes on regardless
+	cancelled               // one of its runs was, by somebody
+	outOfTime               // one of its runs was, by the timeouts of the pipeline
+	skipped                 // it will not run
+	ineligible              // it can never run: what it refers to is not there
+)
+
+func (s state) done() bool { return s >= succeeded }
+
+// ended tells that it has run, and runs no more.
+func (s state) ended() bool { return s >= succeeded && s <= outOfTime }
+
+// fell tells that it has run, and not well.
+func (s state) fell() bool { return s >= failed && s <= outOfTime }
+
+// The reasons by which the runs of others say that they were cancelled.
+var cancelReasons = []string{
+	string(crds.TaskRunReasonCancelled),
+	"CustomRunCancelled",
+	string(crds.PipelineRunReasonCancelled),
+}
+
+// assess tells the state of a task that has runs.
+func (t *task) assess() state {
+	worst := succeeded
+	for _, r := range t.runs {
+		switch one := t.assessRun(r.child); {
+		case one == running:
+			return running
+		case one > worst:
+			worst = one
+		}
+	}
+	return worst
+}
+
+func (t *task) assessRun(c *child) state {
+	switch {
+	case c == nil: // deleted: what has come of it nobody knows
+		return t.failure()
+	case !c.done():
+		return running
+	case c.Status == corev1.ConditionTrue:
+		return succeeded
+	case slices.Contains(cancelReasons, c.Reason) && c.TimedOut:
+		return outOfTime
+	case slices.Contains(cancelReasons, c.Reason):
+		return cancelled
+	default:
+		return t.failure()
+	}
+}
+
+func (t *task) failure() state {
+	if t.OnError == crds.PipelineTaskContinue {
+		return ignored
+	}
+	return failed
+}
+
+// stops tells that no more tasks of the graph begin because of this one.
+func (t *task) stops() bool {
+	return !t.final && (t.state.fell() && t.OnError != crds.PipelineTaskContinue || t.state == ineligible)
+}
+
+// tally finds the runs of each task, and with them its state, as far as that does
+// not depend on others. missing are runs that status tells of, and of which nobody
+// knows yet whether the server has them.
+func (d *decision) tally() (missing []string) {
+	byName := make(map[string]*child, len(d.Children))
+	byTask := map[string][]*child{}
+	for i := range d.Children {
+		c := &d.Children[i]
+		byName[c.Name] = c
+		byTask[c.PipelineTask] = append(byTask[c.PipelineTask], c)
+	}
+	for _, ref := range d.Run.Status.ChildReferences {
+		t := d.byName[ref.PipelineTaskName]
+		if t == nil {
+			continue
+		}
+		c := byName[ref.Name]
+		if c == nil && !d.Gone[ref.Name] {
+			missing = append(missing, ref.Name)
+		}
+		t.runs = append(t.runs, run{ref, c})
+		t.recorded = true
+	}
+	for _, skip := range d.Run.Status.SkippedTasks {
+		if t := d.byName[skip.Name]; t != nil && !t.recorded {
+			t.state, t.reason, t.shown = skipped, skip.Reason, skip.WhenExpressions
+		}
+	}
+	for _, t := range d.tasks {
+		switch {
+		case t.recorded:
+			t.state = t.assess()
+		case t.state == skipped:
+		default:
+			t.adopt(d.Run, byName, byTask[t.Name])
+		}
+	}
+	return missing
+}
+
+// adopt finds runs that were made and not written down: the writer has died between
+// the two. A task whose matrix is not all made yet is ready once more.
+func (t *task) adopt(pr *crds.PipelineRun, byName map[string]*child, labelled []*child) {
+	if single := byName[childName(pr, t.Name, 0, 1)]; single != nil {
+		labelled = []*child{single}
+	}
+	slices.SortFunc(labelled, byNumber)
+	for _, c := range labelled {
+		t.runs = append(t.runs, run{t.reference(c.Kind, c.Name), c})
+	}
+}
+
+// byNumber sorts names that end in numbers, "-2" before "-10".
+func byNumber(a, b *child) int {
+	if len(a.Name) != len(b.Name) {
+		return len(a.Name) - len(b.Name)
+	}
+	if a.Name < b.Name {
+		return -1
+	}
+	return 1
+}
+
+func (t *task) reference(kind, name string) crds.ChildStatusReference {
+	version := crds.APIVersion
+	if kind == crds.KindCustomRun {
+		version = crds.APIVersionCustomRuns
+	}
+	return crds.ChildStatusReference{APIVersion: version, Kind: kind, Name: name, PipelineTaskName: t.Name}
+}

@@ -1,0 +1,149 @@
+package pipelinerun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"millrace/crds"
+	"millrace/reconcile/call"
+)
+
+// stop asks a child to stop, unless it has been asked or has ended.
+func stop(c *child, message string) []Action {
+	if c == nil || c.done() || c.Cancelled || c.Deleting {
+		return nil
+	}
+	return []Action{CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Message: forKind(c.Kind, message)}}
+}
+
+// stopAll asks every child, in the order of their names.
+func (d *decision) stopAll(message string) []Action {
+	children := slices.Clone(d.Children)
+	slices.SortFunc(children, func(a, b child) int { return byNumber(&a, &b) })
+	var actions []Action
+	for i := range children {
+		actions = append(actions, stop(&children[i], message)...)
+	}
+	return actions
+}
+
+// stops are the children whose time is up, or who are to stop by themselves: a user
+// ends the tasks, and lets finally run.
+func (d *decision) stops() Plan {
+	var p Plan
+	for _, t := range d.tasks {
+		for _, r := range t.runs {
+			switch {
+			case !t.final && d.tasksLate, t.final && d.finallyLate, d.expired(t, r.child):
+				p.Actions = append(p.Actions, stop(r.child, cancelledByTimeout)...)
+			case !t.final && d.Run.IsGracefullyCancelled():
+				p.Actions = append(p.Actions, stop(r.child, cancelledByUser)...)
+			}
+		}
+	}
+	return p
+}
+
+// expired tells that an attempt of a CustomRun has taken too long. Whoever runs it
+// may not know of timeouts; for TaskRuns, taskrun keeps the time.
+func (d *decision) expired(t *task, c *child) bool {
+	if c == nil || c.done() || c.Cancelled || c.Kind != crds.KindCustomRun || c.Started.IsZero() {
+		return false
+	}
+	limit := d.runTimeout(t, specOf(d.Run, t.Name))
+	if limit == nil || limit.Duration <= 0 {
+		return false
+	}
+	deadline := c.Started.Add(limit.Duration)
+	if d.now.Before(deadline) {
+		d.retry = soonest(d.retry, deadline.Sub(d.now))
+		return false
+	}
+	return true
+}
+
+// windDown ends a run from outside: by its user, or because its time is up. It has
+// not ended before its TaskRuns have: what is said to have stopped does nothing any
+// more. CustomRuns are asked and not waited for, since nobody may be there to answer.
+func (d *decision) windDown(reason crds.PipelineRunReason, message, told string) Plan {
+	status := d.Run.Status
+	awaited := 0
+	for _, t := range d.tasks {
+		for _, r := range t.runs {
+			t.recorded = true
+			if r.child != nil && !r.child.done() && r.child.Kind == crds.KindTaskRun {
+				awaited++
+			}
+		}
+	}
+	status.ChildReferences = d.references(status)
+	status.SkippedTasks = d.skippedTasks()
+	if awaited > 0 {
+		status = d.set(status, ongoing(crds.PipelineRunReasonStopping, fmt.Sprintf("%s; %d of its TaskRuns have not ended yet", message, awaited)))
+	} else {
+		status = d.ended(status, failure(reason, message))
+	}
+	p := d.write("the run is being ended: "+string(reason), status)
+	p.Actions = append(d.stopAll(told), p.Actions...)
+	return p
+}
+
+// fail ends a run that cannot go on, and stops what it has begun.
+func (d *decision) fail(r *refusal) Plan {
+	p := d.refuse(r)
+	p.Actions = append(d.stopAll(cancelledByUser), p.Actions...)
+	return p
+}
+
+// refuse ends a run that cannot be run.
+func (d *decision) refuse(r *refusal) Plan {
+	return d.write("the run ends: "+string(r.reason), d.ended(d.Run.Status, failure(r.reason, r.message)))
+}
+
+// tooLarge ends a run whose status the server will not take. What it has stored so
+// far it can store again.
+func (d *decision) tooLarge() Plan {
+	what := "with the pipeline in its status, make that smaller"
+	if d.Run.Status.PipelineSpec != nil {
+		what = "with what has become of its tasks, make fewer or smaller ones, and smaller results"
+	}
+	return d.fail(refused(crds.PipelineRunReasonFailed, "the run cannot be stored %s: %v", what, d.Unstorable))
+}
+
+// tidy is all that is left to do for a run that is done: to stop what it has begun,
+// if the controller died between the two.
+func (d *decision) tidy() Plan {
+	p := Plan{Why: "the run is done", Actions: d.stopAll(cancelledByUser)}
+	if len(p.Actions) > 0 {
+		p.Why = "the run is done and its children are not"
+	}
+	return p
+}
+
+// answers looks at what the server would not create. What may change without the run
+// being changed is waited for, with the reason told; the rest ends the run.
+func (d *decision) answers() *refusal {
+	for _, name := range slices.Sorted(maps.Keys(d.Refused)) {
+		err := d.Refused[name]
+		if !call.MayBeLifted(err) {
+			return refused(crds.PipelineRunReasonCreateRunFailed, "error creating %s: %v", name, err)
+		}
+		if d.waitsFor == "" {
+			d.waitsFor = fmt.Sprintf("%s is refused, and will be tried again: %v", name, err)
+			d.retry = soonest(d.retry, d.soon())
+		}
+	}
+	return nil
+}
+
+// soon is when to try again what was refused for now: after as long again as has been
+// waited already, between one second and half a minute.
+func (d *decision) soon() time.Duration {
+	from := d.Run.CreationTimestamp.Time
+	if c := d.Run.Succeeded(); !c.LastTransitionTime.IsZero() {
+		from = c.LastTransitionTime.Time
+	}
+	return min(max(d.now.Sub(from).Round(time.Second), time.Second), 30*time.Second)
+}

@@ -1,0 +1,116 @@
+package pipelinerun
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/crds"
+	"millrace/reconcile/variables"
+)
+
+func bindingOf(pr *crds.PipelineRun, workspace string) (crds.WorkspaceBinding, bool) {
+	i := slices.IndexFunc(pr.Spec.Workspaces, func(b crds.WorkspaceBinding) bool { return b.Name == workspace })
+	if i < 0 {
+		return crds.WorkspaceBinding{}, false
+	}
+	return pr.Spec.Workspaces[i], true
+}
+
+// workspaceOf tells which workspace of the pipeline a task means.
+func workspaceOf(w crds.WorkspacePipelineTaskBinding) string {
+	if w.Workspace != "" {
+		return w.Workspace
+	}
+	return w.Name
+}
+
+// workspaces are those of a run of the task. One that the run of the pipeline leaves
+// out is left out here, too: that it may be was checked at the start. An embedded task
+// sees, besides, those of the pipeline that it uses by name.
+func (d *decision) workspaces(v variables.Set, t *task) []crds.WorkspaceBinding {
+	var bindings []crds.WorkspaceBinding
+	for _, w := range t.Workspaces {
+		if b, bound := bindingOf(d.Run, workspaceOf(w)); bound {
+			bindings = append(bindings, d.bind(v, b, w.Name, w.SubPath))
+		}
+	}
+	for _, name := range d.propagatedWorkspaces(t) {
+		if b, bound := bindingOf(d.Run, name); bound {
+			bindings = append(bindings, d.bind(v, b, name, ""))
+		}
+	}
+	return bindings
+}
+
+// bind gives a workspace of the run another name, and a directory below its own. A
+// claim that is made for the run is there for all of its tasks.
+func (d *decision) bind(v variables.Set, b crds.WorkspaceBinding, name, subPath string) crds.WorkspaceBinding {
+	if b.VolumeClaimTemplate != nil {
+		b.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(d.Run.UID, b)}
+		b.VolumeClaimTemplate = nil
+	}
+	b.Name = name
+	b.SubPath = v.Text(b.SubPath)
+	if subPath = v.Text(subPath); subPath != "" {
+		b.SubPath = path.Join(b.SubPath, subPath)
+	}
+	return b
+}
+
+// propagatedWorkspaces are those that an embedded task uses or declares, and that the
+// pipeline has not given it.
+func (d *decision) propagatedWorkspaces(t *task) []string {
+	if t.TaskSpec == nil || t.TaskSpec.IsCustom() || len(d.Run.Spec.Workspaces) == 0 {
+		return nil
+	}
+	used := map[string]bool{}
+	raw, err := json.Marshal(t.TaskSpec.TaskSpec)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	variables.References(string(raw), func(name string) {
+		if rest, ok := strings.CutPrefix(name, "workspaces."); ok {
+			workspace, _, _ := strings.Cut(rest, ".")
+			used[workspace] = true
+		}
+	})
+	for _, w := range t.TaskSpec.Workspaces {
+		used[w.Name] = true
+	}
+	for _, w := range t.Workspaces {
+		delete(used, w.Name)
+	}
+	var names []string
+	for _, b := range d.Run.Spec.Workspaces {
+		if used[b.Name] {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// claims are made once, before the first child.
+func (d *decision) claims() []Action {
+	var actions []Action
+	for _, b := range d.Run.Spec.Workspaces {
+		template := b.VolumeClaimTemplate
+		if template == nil {
+			continue
+		}
+		actions = append(actions, CreateClaim{&corev1.PersistentVolumeClaim{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: d.Run.Namespace, Name: claimName(d.Run.UID, b),
+				Labels: template.Labels, Annotations: template.Annotations,
+				OwnerReferences: []metav1.OwnerReference{owner(d.Run)},
+			},
+			Spec: template.Spec,
+		}})
+	}
+	return actions
+}
