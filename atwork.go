@@ -7,26 +7,26 @@ import (
 	"millrace/wire"
 )
 
-// atWork tells which TaskRuns have not ended, by a facet of them: nothing is
+// atWork tells which runs of a kind have not ended, by a facet of them: nothing is
 // decoded for it.
 type atWork struct {
-	succeeded wire.Facet // of a TaskRun: the status of its condition
-	taskRuns  *indexer.Indexer
+	succeeded wire.Facet // the status of a run's condition
+	runs      *indexer.Indexer
 	byEnd     *indexer.Index[bool]
 }
 
-// newAtWork adds its index to the cache of TaskRuns, whose source has to be given
-// the facet.
-func newAtWork(taskRuns *indexer.Indexer, succeeded wire.Facet) atWork {
-	w := atWork{succeeded: succeeded, taskRuns: taskRuns}
-	w.byEnd = indexer.AddIndex(taskRuns, "ended", func(o *wire.Object, add func(bool)) { add(!w.run(o)) })
+// newAtWork adds its index to the cache of runs, whose source has to be given the
+// facet.
+func newAtWork(runs *indexer.Indexer, succeeded wire.Facet) atWork {
+	w := atWork{succeeded: succeeded, runs: runs}
+	w.byEnd = indexer.AddIndex(runs, "ended", func(o *wire.Object, add func(bool)) { add(!w.run(o)) })
 	return w
 }
 
-// count is how many TaskRuns are at work.
+// count is how many are at work.
 func (w atWork) count() int { return w.byEnd.Len(false) }
 
-// run says whether a TaskRun has not ended. One whose facets are not known is
+// run says whether a run has not ended. One whose facets are not known is
 // taken for one that has not.
 func (w atWork) run(o interface {
 	Facet(wire.Facet) (string, bool)
@@ -42,7 +42,7 @@ func (w atWork) run(o interface {
 func (w atWork) owner(o *wire.Object) bool {
 	for _, owner := range o.Owners() {
 		key := types.NamespacedName{Namespace: o.Key().Namespace, Name: owner.Name}
-		if run, ok := w.taskRuns.Glance(key); ok && run.UID() == owner.UID && w.run(run) {
+		if run, ok := w.runs.Glance(key); ok && run.UID() == owner.UID && w.run(run) {
 			return true
 		}
 	}
@@ -52,7 +52,7 @@ func (w atWork) owner(o *wire.Object) bool {
 // mayOwn is owner, but as long as not all runs are known, each may be at work.
 func (w atWork) mayOwn(o *wire.Object) bool {
 	select {
-	case <-w.taskRuns.Synced():
+	case <-w.runs.Synced():
 		return w.owner(o)
 	default:
 		return true

@@ -25,6 +25,7 @@ import (
 
 	"millrace/crds"
 	"millrace/internal/metrics"
+	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
 	"millrace/transform"
@@ -34,7 +35,7 @@ import (
 // from it before it began.
 type clients struct {
 	tekton     rest.Interface // tekton.dev/v1
-	tektonBeta rest.Interface // tekton.dev/v1beta1, for StepActions
+	tektonBeta rest.Interface // tekton.dev/v1beta1, for StepActions and CustomRuns
 	core       rest.Interface // v1, for the reflector of pods
 	coreV1     typedcorev1.CoreV1Interface
 	lock       resourcelock.Interface // the Lease; used only with leader election
@@ -46,7 +47,8 @@ type clients struct {
 	close    func() // sends what the recorder still has, as far as it can
 
 	transform       transform.Func
-	runs            taskrun.Config // what the ConfigMaps say about runs
+	taskRuns        taskrun.Config // what the ConfigMaps say about runs
+	pipelineRuns    pipelinerun.Config
 	entrypointImage string
 	entrypointMode  taskrun.Mode
 }
@@ -114,7 +116,8 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 		return nil, err
 	}
 	c.transform = settings.transform()
-	settings.taskRuns(&c.runs)
+	settings.taskRuns(&c.taskRuns)
+	settings.pipelineRuns(&c.pipelineRuns)
 	if err := settings.err(); err != nil {
 		return nil, err
 	}
@@ -216,11 +219,17 @@ func recorder(core typedcorev1.CoreV1Interface) (record.EventRecorder, func()) {
 }
 
 func taskRunConfig(cfg config, api *clients) taskrun.Config {
-	c := api.runs
+	c := api.taskRuns
 	c.EntrypointImage = api.entrypointImage
 	c.Mode = api.entrypointMode
 	c.ManagedBy = cfg.managedBy
 	c.Release = commit(version)
+	return c
+}
+
+func pipelineRunConfig(cfg config, api *clients) pipelinerun.Config {
+	c := api.pipelineRuns
+	c.ManagedBy = cfg.managedBy
 	return c
 }
 

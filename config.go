@@ -18,7 +18,7 @@ type config struct {
 	kubeconfig string        // "" inside a cluster
 	managedBy  []string      // values of spec.managedBy that make a run ours
 	resync     time.Duration // 0: never
-	workers    int           // TaskRuns reconciled at once
+	workers    int           // TaskRuns reconciled at once, and as many PipelineRuns
 	drain      time.Duration // how long work in hand may take after a stop
 	packAfter  time.Duration // 0: never
 
@@ -52,7 +52,7 @@ func (c *config) options() []option {
 		{"kubeconfig", "KUBECONFIG", text(&c.kubeconfig, ""), "file that tells how to reach the cluster; not needed inside one"},
 		{"managed-by", "MANAGED_BY", list(&c.managedBy, "tekton.dev/pipeline"), "values of spec.managedBy that are ours, separated by commas; runs without a value are ours if tekton.dev/pipeline is among them"},
 		{"resync-period", "RESYNC_PERIOD", duration(&c.resync, 10*time.Hour), "how often every run is reconciled though nothing changed; it repairs no missed event; 0 for never"},
-		{"workers", "WORKERS", number(&c.workers, 16), "how many TaskRuns are reconciled at once"},
+		{"workers", "WORKERS", number(&c.workers, 16), "how many TaskRuns are reconciled at once, and how many PipelineRuns"},
 		{"drain-timeout", "DRAIN_TIMEOUT", duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
 		{"pack-after", "PACK_AFTER", duration(&c.packAfter, 10*time.Minute), "how long nobody must have read a cached object before it is compressed in memory; what belongs to a run at work never is; 0 for never"},
 		{"bind-address", "BIND_ADDRESS", text(&c.bind, ":9090"), "host:port that serves /metrics, /healthz and /readyz"},

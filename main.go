@@ -1,8 +1,17 @@
-// Millrace serves Tekton's API (tekton.dev/v1 Task and TaskRun so far) on a
-// Kubernetes cluster. This file is the whole program, wired by hand: read it
-// with the drawing of the chain beside it.
+// Millrace serves Tekton's API (tekton.dev/v1) on a Kubernetes cluster. This file
+// is the whole program, wired by hand: read it with the drawing of the chain beside
+// it.
 //
 //	API server ──LIST/WATCH──▶ reflector ──▶ transform ──▶ fifo ──▶ indexer ──▶ handler ──▶ workqueue ──▶ reconcile
+//
+// There is a chain for each resource, a queue and a pool of workers for each kind of
+// run, and between them the handlers, which say whom a change concerns:
+//
+//	pipelineruns ──itself──▶ queue of PipelineRuns ──▶ reconcile/pipelinerun ──makes──▶ TaskRuns, CustomRuns
+//	customruns, taskruns ──the PipelineRun that made it──▲
+//	taskruns ──itself──▶ queue of TaskRuns ──▶ reconcile/taskrun ──makes──▶ pods
+//	pods ──the TaskRun that made it──▲
+//	pipelines, tasks, stepactions, serviceaccounts, limitranges ──▶ nobody: they are looked up
 //
 // The stages know each other's types where they must, and nothing else of each
 // other: they meet here.
@@ -31,7 +40,9 @@ import (
 	"millrace/handler"
 	"millrace/indexer"
 	"millrace/internal/metrics"
+	"millrace/predicate"
 	"millrace/reconcile"
+	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
 	"millrace/wire"
@@ -104,13 +115,10 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return fmt.Errorf("--bind-address=%s: %w", cfg.bind, err)
 	}
 
-	// The queue of TaskRuns, fair between namespaces.
-	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
-	queueTrace, watchQueue := metrics.Queue[types.NamespacedName](registry, "taskrun")
-	taskRunQueue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "taskrun", Namespace: namespaceOf, Trace: queueTrace})
-	watchQueue(taskRunQueue)
+	// The queues, fair between namespaces.
+	taskRunQueue, pipelineRunQueue := newQueue(registry, "taskrun"), newQueue(registry, "pipelinerun")
 
-	// Nobody takes from the queue before this replica leads.
+	// Nobody takes from the queues before this replica leads.
 	var waiting standby
 
 	// One chain for each resource. What is cut from an object before it is kept
@@ -120,42 +128,63 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return reflector.Config{Format: format, Pulse: api.pulse, Rand: on.random(resource)}
 	}
 
-	// TaskRuns: each wakes itself.
+	// TaskRuns: each wakes itself, and the PipelineRun that made it when it ends.
+	succeeded := wire.NewFacet("status.conditions[type=Succeeded].status")
+	ofTask := pipelinerun.TaskRunFacets()
 	seen := registry.Chain(crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	succeeded := wire.NewFacet("status.conditions[type=Succeeded].status")
-	working := newAtWork(taskRuns, succeeded)
 	asked := from(crds.ResourceTaskRuns, wire.JSON)
-	asked.ResyncPeriod, asked.Facets, asked.Trace = cfg.resync, []wire.Facet{succeeded}, seen.Source
+	asked.ResyncPeriod, asked.Facets, asked.Trace = cfg.resync, ofTask.List(), seen.Source
 	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, asked)
-	onTaskRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue))
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
-
+	working := newAtWork(taskRuns, succeeded)
 	registry.RunningTaskRuns(working.count)
+	ofPipelineRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindPipelineRun}
+	onTaskRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue))
+	onChild := handler.When(predicate.And(waiting.isOver, ofTask.IsNews),
+		handler.EnqueueOwner(crds.ResourceTaskRuns, ofPipelineRun, pipelineRunQueue, ofTask.IsNews))
 
-	// What runs refer to is looked up, and wakes nobody.
-	tasks := newCache(api.tekton, crds.ResourceTasks, cut, registry.Chain(crds.ResourceTasks), from(crds.ResourceTasks, wire.JSON))
-	stepActions := newCache(api.tektonBeta, crds.ResourceStepActions, cut, registry.Chain(crds.ResourceStepActions), from(crds.ResourceStepActions, wire.JSON))
-	accounts := newCache(api.core, "serviceaccounts", cut, registry.Chain("serviceaccounts"), from("serviceaccounts", wire.Protobuf))
-	limitRanges := newCache(api.core, "limitranges", cut, registry.Chain("limitranges"), from("limitranges", wire.Protobuf))
+	// The other chains are wired in the same way: see newChain.
+	chainOf := func(client rest.Interface, resource string, asked reflector.Config) chain {
+		return newChain(client, resource, cut, registry.Chain(resource), asked)
+	}
+
+	// PipelineRuns: each wakes itself.
+	asked = from(crds.ResourcePipelineRuns, wire.JSON)
+	asked.ResyncPeriod, asked.Facets = cfg.resync, []wire.Facet{succeeded}
+	pipelineRuns := chainOf(api.tekton, crds.ResourcePipelineRuns, asked)
+	running := newAtWork(pipelineRuns.Indexer, succeeded)
+	registry.RunningPipelineRuns(running.count)
+	onPipelineRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue))
+
+	// CustomRuns are somebody else's to run; each wakes the PipelineRun that made it.
+	ofCustom := pipelinerun.CustomRunFacets()
+	asked = from(crds.ResourceCustomRuns, wire.JSON)
+	asked.Facets = ofCustom.List()
+	customRuns := chainOf(api.tektonBeta, crds.ResourceCustomRuns, asked)
+	onCustomRun := handler.When(predicate.And(waiting.isOver, ofCustom.IsNews),
+		handler.EnqueueOwner(crds.ResourceCustomRuns, ofPipelineRun, pipelineRunQueue, ofCustom.IsNews))
 
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
 	// wait for a backoff to end.
-	seen = registry.Chain("pods")
-	pods := indexer.New("pods")
-	podFIFO := fifo.New(pods, fifo.Config{Transform: cut, Trace: seen.FIFO})
 	asked = from("pods", wire.Protobuf)
-	asked.LabelSelector, asked.Trace = taskrun.PodSelector, seen.Source
-	podSource := reflector.New(api.core, "pods", podFIFO, asked)
+	asked.LabelSelector = taskrun.PodSelector
+	pods := chainOf(api.core, "pods", asked)
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
 	onPod := handler.When(waiting.isOver, handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone))
-	seen.Watch(podSource, podFIFO, pods)
 
-	// The reconciler reads the caches, decoded on read, and writes to the server.
-	// It works for as long as this process may: until the Lease is lost.
+	// What runs refer to is looked up, and wakes nobody.
+	pipelines := chainOf(api.tekton, crds.ResourcePipelines, from(crds.ResourcePipelines, wire.JSON))
+	tasks := chainOf(api.tekton, crds.ResourceTasks, from(crds.ResourceTasks, wire.JSON))
+	stepActions := chainOf(api.tektonBeta, crds.ResourceStepActions, from(crds.ResourceStepActions, wire.JSON))
+	accounts := chainOf(api.core, "serviceaccounts", from("serviceaccounts", wire.Protobuf))
+	limitRanges := chainOf(api.core, "limitranges", from("limitranges", wire.Protobuf))
+
+	// The reconcilers read the caches, decoded on read, and write to the server.
+	// They work for as long as this process may: until the Lease is lost.
 	gate := reconcile.NewGate()
 	mayWork, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
@@ -168,9 +197,9 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			StepAction:     indexer.Read[crds.StepAction](stepActions.Indexer).Get,
 			ServiceAccount: indexer.Read[corev1.ServiceAccount](accounts.Indexer).Get,
 			LimitRanges:    indexer.Read[corev1.LimitRange](limitRanges.Indexer).List,
-			Pod:            indexer.Read[corev1.Pod](pods).Get,
+			Pod:            indexer.Read[corev1.Pod](pods.Indexer).Get,
 			TaskRuns:       taskRuns,
-			Pods:           pods,
+			Pods:           pods.Indexer,
 		},
 		Client:   taskrun.NewAPIClient(api.tekton, api.coreV1),
 		Gate:     gate,
@@ -195,35 +224,66 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			taskRunReconciler.RunEnded(c.Key)
 		}
 	}
+	taskRunsNeeded := reconcile.Source{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError}
 	taskRunPool := reconcile.NewPool("taskrun", taskRunQueue, while(mayWork, taskRunReconciler.Reconcile), reconcile.PoolConfig{
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
 		Gate:         gate,
 		Trace:        registry.Pool("taskrun", cfg.workers),
-		Sources: []reconcile.Source{
-			{Name: crds.ResourceTaskRuns, Synced: taskRuns.Synced(), LastError: taskRunSource.LastError},
-			tasks.needed(), stepActions.needed(), accounts.needed(), limitRanges.needed(),
-			{Name: "pods", Synced: pods.Synced(), LastError: podSource.LastError},
+		Sources:      []reconcile.Source{taskRunsNeeded, pods.needed(), tasks.needed(), stepActions.needed(), accounts.needed(), limitRanges.needed()},
+	})
+
+	// PipelineRuns look at the runs that they have made through summaries of them.
+	gate = reconcile.NewGate()
+	pipelineRunReconciler := pipelinerun.New(pipelineRunConfig(cfg, api), pipelinerun.Parts{
+		Caches: pipelinerun.Caches{
+			PipelineRun:  indexer.Read[crds.PipelineRun](pipelineRuns.Indexer).Get,
+			Head:         indexer.Read[pipelinerun.Head](pipelineRuns.Indexer).Get,
+			Known:        pipelineRuns.Known,
+			Pipeline:     indexer.Read[crds.Pipeline](pipelines.Indexer).Get,
+			Task:         indexer.Read[crds.Task](tasks.Indexer).Get,
+			TaskRun:      indexer.Read[crds.TaskRun](taskRuns).Get,
+			CustomRun:    indexer.Read[crds.CustomRun](customRuns.Indexer).Get,
+			Children:     []pipelinerun.Children{pipelinerun.TaskRunsOf(taskRuns, ofTask), pipelinerun.CustomRunsOf(customRuns.Indexer, ofCustom)},
+			PipelineRuns: pipelineRuns.Indexer,
+			TaskRuns:     taskRuns,
+			CustomRuns:   customRuns.Indexer,
 		},
+		Client:   pipelinerun.NewAPIClient(api.tekton, api.tektonBeta, api.coreV1),
+		Gate:     gate,
+		Recorder: api.recorder,
+		Trace:    registry.PipelineRuns(),
+	})
+	pipelineRunPool := reconcile.NewPool("pipelinerun", pipelineRunQueue, while(mayWork, pipelineRunReconciler.Reconcile), reconcile.PoolConfig{
+		Workers:      cfg.workers,
+		DrainTimeout: cfg.drain,
+		Gate:         gate,
+		Trace:        registry.Pool("pipelinerun", cfg.workers),
+		Sources:      []reconcile.Source{pipelineRuns.needed(), taskRunsNeeded, customRuns.needed(), pipelines.needed(), tasks.needed()},
 	})
 
 	// Sources and caches live until the workers are done with them.
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCaching()
 	parts, caching := errgroup.WithContext(caching)
-	for _, c := range []cache{tasks, stepActions, accounts, limitRanges} {
-		c.run(caching, parts, cfg.pack)
-	}
 	parts.Go(func() error { return taskRunSource.Run(caching) })
-	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onRunEnded, onTaskRun) })
-	parts.Go(func() error { return podSource.Run(caching) })
-	parts.Go(func() error { return pods.Run(caching, podFIFO, onPodGone, onPod) })
+	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onRunEnded, onTaskRun, onChild) })
+	pipelineRuns.run(caching, parts, onPipelineRun)
+	customRuns.run(caching, parts, onCustomRun)
+	pods.run(caching, parts, onPodGone, onPod)
+	for _, c := range []chain{pipelines, tasks, stepActions, accounts, limitRanges} {
+		c.run(caching, parts)
+		parts.Go(func() error { return cfg.pack(caching, c.Indexer, nil) })
+	}
+	parts.Go(func() error { return cfg.pack(caching, pipelineRuns.Indexer, running.run) })
+	parts.Go(func() error { return cfg.pack(caching, customRuns.Indexer, running.owner) })
 	parts.Go(func() error {
-		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) })
+		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) || running.owner(run) })
 	})
-	parts.Go(func() error { return cfg.pack(caching, pods, working.owner) })
+	parts.Go(func() error { return cfg.pack(caching, pods.Indexer, working.owner) })
 	parts.Go(func() error {
-		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer, pods))
+		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
+			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer))
 	})
 	parts.Go(func() error {
 		defer stopCaching()
@@ -232,7 +292,11 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
 		work := unlessStopped(ctx, func(ctx context.Context) error {
 			waiting.takeOver(taskRuns, taskRunQueue)
-			return taskRunPool.Run(ctx)
+			waiting.takeOver(pipelineRuns.Indexer, pipelineRunQueue)
+			pools, ctx := errgroup.WithContext(ctx)
+			pools.Go(func() error { return taskRunPool.Run(ctx) })
+			pools.Go(func() error { return pipelineRunPool.Run(ctx) })
+			return pools.Wait()
 		})
 		if !cfg.leaderElect {
 			return work(working)
@@ -240,6 +304,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return lead(working, cfg, api.lock, registry.Leader(leaseName), work, lose)
 	})
 	return parts.Wait()
+}
+
+// newQueue makes the queue of a kind of run, fair between namespaces.
+func newQueue(registry *metrics.Registry, name string) *workqueue.Queue[types.NamespacedName] {
+	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
+	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: name, Namespace: namespaceOf, Trace: trace})
+	watch(q)
+	return q
 }
 
 // pack packs what nobody reads and nobody is at work for, until ctx ends.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
+	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/transform"
 )
@@ -94,7 +95,7 @@ func (s *settings) transform() transform.Func {
 	return transform.Chain()
 }
 
-// taskRuns fills in what the ConfigMaps say about runs.
+// taskRuns fills in what the ConfigMaps say about TaskRuns.
 func (s *settings) taskRuns(c *taskrun.Config) {
 	c.ResultsFrom = read(&s.flags, "results-from", taskrun.ResultsFromMessages, resultsFrom)
 	c.MaxResultSize = read(&s.flags, "max-result-size", 4096, resultSize)
@@ -103,9 +104,7 @@ func (s *settings) taskRuns(c *taskrun.Config) {
 	c.DisableCredentials = s.flags.bool("disable-creds-init", false)
 	c.ParamEnum = s.flags.bool("enable-param-enum", false)
 	c.CEL = s.flags.bool("enable-cel-in-whenexpression", false)
-	if s.flags.bool("enable-provenance-in-status", true) {
-		c.Provenance = &crds.Provenance{FeatureFlags: featureFlags(*c)}
-	}
+	c.Provenance = s.provenance()
 	c.DefaultTimeout = read(&s.defaults, "default-timeout-minutes", time.Hour, minutes)
 	c.DefaultServiceAccount = s.defaults.text("default-service-account")
 	c.ManagedByLabel = s.defaults.text("default-managed-by-label-value")
@@ -168,16 +167,37 @@ func minutes(text string) (time.Duration, error) {
 	}
 }
 
-// featureFlags are what status.provenance says a run was made with: Tekton's
-// flags, by the names that they have there, as far as they are served.
-func featureFlags(c taskrun.Config) map[string]any {
-	return map[string]any{
+// pipelineRuns fills in what they say about PipelineRuns.
+func (s *settings) pipelineRuns(c *pipelinerun.Config) {
+	c.ParamEnum = s.flags.bool("enable-param-enum", false)
+	c.CEL = s.flags.bool("enable-cel-in-whenexpression", false)
+	c.Provenance = s.provenance()
+	c.DefaultTimeout = read(&s.defaults, "default-timeout-minutes", time.Hour, minutes)
+	c.MaxMatrix = read(&s.defaults, "default-max-matrix-combinations-count", 256, positive)
+}
+
+// provenance is what the status of a run says it was made with: Tekton's flags, by the
+// names that they have there, as far as they are served; nil where it is to say nothing.
+func (s *settings) provenance() *crds.Provenance {
+	flags := map[string]any{
 		"enableProvenanceInStatus":  true,
-		"maxResultSize":             c.MaxResultSize,
-		"resultExtractionMethod":    string(c.ResultsFrom),
-		"disableCredsInit":          c.DisableCredentials,
-		"keepPodOnCancel":           c.KeepPodOnCancel,
-		"enableParamEnum":           c.ParamEnum,
-		"enableCELInWhenExpression": c.CEL,
+		"maxResultSize":             read(&s.flags, "max-result-size", 4096, resultSize),
+		"resultExtractionMethod":    string(read(&s.flags, "results-from", taskrun.ResultsFromMessages, resultsFrom)),
+		"disableCredsInit":          s.flags.bool("disable-creds-init", false),
+		"keepPodOnCancel":           s.flags.bool("keep-pod-on-cancel", false),
+		"enableParamEnum":           s.flags.bool("enable-param-enum", false),
+		"enableCELInWhenExpression": s.flags.bool("enable-cel-in-whenexpression", false),
 	}
+	if !s.flags.bool("enable-provenance-in-status", true) {
+		return nil
+	}
+	return &crds.Provenance{FeatureFlags: flags}
+}
+
+func positive(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		return 0, fmt.Errorf("want 1 or more")
+	}
+	return n, err
 }

@@ -35,7 +35,6 @@ func unserved() map[string]map[string][]string {
 		"config-defaults": {
 			"default-affinity-assistant-pod-template": {},
 			"default-cloud-events-sink":               {},
-			"default-max-matrix-combinations-count":   {"256"},
 			"default-maximum-resolution-timeout":      {"1m"},
 			"default-resolver-type":                   {},
 			"default-sidecar-log-polling-interval":    nil, // nobody polls

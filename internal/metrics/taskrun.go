@@ -16,17 +16,18 @@ func (r *Registry) TaskRuns() taskrun.Trace {
 	seconds := r.make.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "tekton_pipelines_controller_taskrun_duration_seconds",
 		Help:    "How long TaskRuns took in seconds, from start to completion.",
-		Buckets: []float64{1, 5, 10, 30, 60, 300, 900, 1800, 3600, 5400, 10800, 21600, 43200, 86400},
+		Buckets: runBuckets(),
+	}, []string{"status"})
+	ofPipelines := r.make.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "tekton_pipelines_controller_pipelinerun_taskrun_duration_seconds",
+		Help:    "How long the TaskRuns of PipelineRuns took in seconds, from start to completion.",
+		Buckets: runBuckets(),
 	}, []string{"status"})
 	total := r.make.NewCounterVec(prometheus.CounterOpts{
 		Name: "tekton_pipelines_controller_taskrun_total",
 		Help: "TaskRuns that have ended.",
 	}, []string{"status"})
-	noop := r.make.NewCounter(prometheus.CounterOpts{
-		Name:        "reconcile_noop_total",
-		Help:        "Reconciles that found nothing to do.",
-		ConstLabels: prometheus.Labels{"controller": "taskrun"},
-	})
+	noop := r.noops("taskrun")
 	fellBack := r.make.NewCounter(prometheus.CounterOpts{
 		Name: "taskrun_entrypoint_fallbacks_total",
 		Help: "Pods that could not mount the entrypoint's image as a volume and were made again with an init container.",
@@ -38,6 +39,10 @@ func (r *Registry) TaskRuns() taskrun.Trace {
 		Done: func(d taskrun.Done) {
 			status := endStatus(d)
 			total.WithLabelValues(status).Inc()
+			if d.PipelineRun != "" { // as in Tekton, where each is in one of the two
+				ofPipelines.WithLabelValues(status).Observe(d.Duration.Seconds())
+				return
+			}
 			seconds.WithLabelValues(status).Observe(d.Duration.Seconds())
 		},
 		Noop:     func(types.NamespacedName) { noop.Inc() },

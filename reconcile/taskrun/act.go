@@ -246,6 +246,8 @@ func (r *Reconciler) announce(before, after *crds.TaskRun) {
 			Status:   now.Status,
 			Reason:   now.Reason,
 			Duration: after.Status.CompletionTime.Sub(after.Status.StartTime.Time),
+
+			PipelineRun: after.Labels[labelPipelineRun],
 		})
 	}
 }

@@ -21,10 +21,11 @@ const PodSelector = labelTaskRun
 
 // Labels and annotations that tkn, dashboards and Tekton's own tests look for.
 const (
-	labelTaskRun    = "tekton.dev/taskRun"
-	labelTaskRunUID = "tekton.dev/taskRunUID"
-	labelTask       = "tekton.dev/task"
-	labelManagedBy  = "app.kubernetes.io/managed-by"
+	labelTaskRun     = "tekton.dev/taskRun"
+	labelTaskRunUID  = "tekton.dev/taskRunUID"
+	labelTask        = "tekton.dev/task"
+	labelPipelineRun = "tekton.dev/pipelineRun"
+	labelManagedBy   = "app.kubernetes.io/managed-by"
 
 	annotationRelease     = "pipeline.tekton.dev/release"
 	annotationReady       = "tekton.dev/ready"

@@ -213,6 +213,8 @@ type Done struct {
 	Status   corev1.ConditionStatus
 	Reason   string
 	Duration time.Duration // from start to completion
+
+	PipelineRun string // that the run belongs to; empty for one on its own
 }
 
 // Parts are what a Reconciler works with; all are needed but Recorder and Trace.

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"millrace/fifo"
+	"millrace/indexer"
+	"millrace/internal/metrics"
+	"millrace/reconcile"
+	"millrace/reflector"
+	"millrace/transform"
+)
+
+// A chain is that of one resource, with every stage up to the indexer; what is
+// behind it are the handlers that run is given. Without any, as for Tasks, it is a
+// cache: it is looked at when a run refers to one, and wakes nobody.
+type chain struct {
+	*indexer.Indexer
+
+	fifo   *fifo.FIFO
+	source *reflector.Reflector
+}
+
+// newChain wires the stages, as run does it for TaskRuns.
+func newChain(client rest.Interface, resource string, cut transform.Func, seen metrics.Chain, cfg reflector.Config) chain {
+	c := chain{Indexer: indexer.New(resource)}
+	c.fifo = fifo.New(c.Indexer, fifo.Config{Transform: cut, Trace: seen.FIFO})
+	cfg.Trace = seen.Source
+	c.source = reflector.New(client, resource, c.fifo, cfg)
+	seen.Watch(c.source, c.fifo, c.Indexer)
+	return c
+}
+
+// run starts both ends of the chain.
+func (c chain) run(ctx context.Context, parts *errgroup.Group, handlers ...func(indexer.Change)) {
+	parts.Go(func() error { return c.source.Run(ctx) })
+	parts.Go(func() error { return c.Run(ctx, c.fifo, handlers...) })
+}
+
+// needed is the cache as a pool waits for it.
+func (c chain) needed() reconcile.Source {
+	return reconcile.Source{Name: c.Name(), Synced: c.Synced(), LastError: c.source.LastError}
+}
