@@ -275,7 +275,9 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		c.run(caching, parts)
 		parts.Go(func() error { return cfg.pack(caching, c.Indexer, nil) })
 	}
-	parts.Go(func() error { return cfg.pack(caching, pipelineRuns.Indexer, running.run) })
+	parts.Go(func() error {
+		return cfg.pack(caching, pipelineRuns.Indexer, func(run *wire.Object) bool { return running.run(run) })
+	})
 	parts.Go(func() error { return cfg.pack(caching, customRuns.Indexer, running.owner) })
 	parts.Go(func() error {
 		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) || running.owner(run) })
