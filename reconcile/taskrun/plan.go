@@ -338,11 +338,16 @@ func (d decision) again() crds.TaskRunStatus {
 	return d.begin(d.Run.Status)
 }
 
-// startTime is not before the creation of the run, whatever this machine's clock
-// thinks of the server's.
+// maxSkew is by how much the server's clock may be ahead of this machine's before
+// what it says is no time to go by.
+const maxSkew = time.Minute
+
+// startTime is not before the creation of the run, as people expect, if this
+// machine's clock is a little behind the server's. If it is an hour behind, the run
+// would be timed out an hour late: the end of its time is told by this clock.
 func (d decision) startTime() *metav1.Time {
 	at := metav1.NewTime(d.now.Truncate(time.Second))
-	if created := d.Run.CreationTimestamp; at.Time.Before(created.Time) {
+	if created := d.Run.CreationTimestamp; at.Time.Before(created.Time) && created.Sub(at.Time) <= maxSkew {
 		at = created
 	}
 	return &at
@@ -639,8 +644,7 @@ func (d decision) adopt() crds.TaskRunStatus {
 	status := d.Run.Status
 	status.PodName = d.Pod.Name
 	if status.StartTime == nil {
-		at := d.Pod.CreationTimestamp
-		status.StartTime = &at
+		status.StartTime = d.madeAt()
 	}
 	if status.TaskSpec == nil && taskSpec(d.Run, d.Task) != nil {
 		if spec, refused := resolve(d.Run, d.Task, d.Actions, d.config); refused == nil {
@@ -648,6 +652,20 @@ func (d decision) adopt() crds.TaskRunStatus {
 		}
 	}
 	return status
+}
+
+// madeAt is when the pod was made, by the server's clock, as far as that can be by
+// this machine's: not before the run was first said to be under way, and not in the
+// future. A server that is an hour behind would have the run timed out.
+func (d decision) madeAt() *metav1.Time {
+	at := d.Pod.CreationTimestamp
+	if c, ok := d.Run.Status.Conditions.Get(crds.ConditionSucceeded); ok && at.Before(&c.LastTransitionTime) {
+		at = c.LastTransitionTime
+	}
+	if at.Time.After(d.now) {
+		at = metav1.NewTime(d.now.Truncate(time.Second))
+	}
+	return &at
 }
 
 // judge ends a run whose pod is complete.

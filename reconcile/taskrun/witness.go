@@ -33,7 +33,7 @@ func (w *witness) look(key types.NamespacedName, o *observation) {
 		return
 	}
 	this := sighting{o.Run.UID, podName(o.Run)}
-	if whose(o.Pod, o.Run) == ours && podBegun(o.Pod) {
+	if o.Pod != nil && madeFor(o.Pod) == this.run && podBegun(o.Pod) {
 		w.addLocked(key, this)
 	}
 	o.Witnessed = w.seen[key] == this
@@ -57,13 +57,29 @@ func (w *witness) forget(key types.NamespacedName) {
 // reconciler that does not work yet, and will find the run without a pod when it
 // does. It may be called by any goroutine.
 func (r *Reconciler) PodGone(pod *corev1.Pod) {
-	controller := metav1.GetControllerOf(pod)
-	if controller == nil || controller.Kind != crds.KindTaskRun || !podBegun(pod) {
+	run := pod.Labels[labelTaskRun]
+	if controller := metav1.GetControllerOf(pod); controller != nil && controller.Kind == crds.KindTaskRun {
+		run = controller.Name
+	}
+	if run == "" || madeFor(pod) == "" || !podBegun(pod) {
 		return
 	}
 	r.witness.mu.Lock()
 	defer r.witness.mu.Unlock()
-	r.witness.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: controller.Name}, sighting{controller.UID, pod.Name})
+	r.witness.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: run}, sighting{madeFor(pod), pod.Name})
+}
+
+// madeFor is the UID of the run that a pod was made for. Its label outlives an owner
+// reference that somebody has changed or taken away: such a pod is ours no more, and
+// what it has begun has begun.
+func madeFor(pod *corev1.Pod) types.UID {
+	if uid := pod.Labels[labelTaskRunUID]; uid != "" {
+		return types.UID(uid)
+	}
+	if controller := metav1.GetControllerOf(pod); controller != nil && controller.Kind == crds.KindTaskRun {
+		return controller.UID
+	}
+	return ""
 }
 
 // RunEnded is told of a run that has ended or is there no more, also where it is
