@@ -39,6 +39,11 @@ type WorkspaceBinding struct {
 }
 
 // WorkspaceUsage keeps a workspace to the steps and sidecars that name it.
+//
+// Its schema lets other fields pass: people write mountpath, an example of Tekton's
+// among them, and it has always been read as mountPath.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
 type WorkspaceUsage struct {
 	// The declared name.
 	Name string `json:"name"`

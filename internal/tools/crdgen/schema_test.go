@@ -73,6 +73,7 @@ func TestWhatUsersWriteIsAccepted(t *testing.T) {
 		{"a template as kubectl prints it", `workspaces: [{name: w, volumeClaimTemplate: {metadata: {creationTimestamp: null, labels: {a: b}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {}}}]`},
 		{"resources as numbers", `stepSpecs: [{name: a, computeResources: {requests: {cpu: 1, memory: 64Mi}}}]`},
 		{"a workspace of a step without a path", `taskSpec: {steps: [{workspaces: [{name: w}]}]}`},
+		{"a mount path as people spell it", `taskSpec: {steps: [{workspaces: [{name: w, mountpath: /w}]}]}`},
 		{"a resolver", `taskRef: {resolver: git, params: [{name: url, value: https://example.com}, {name: depth, value: 1}]}`},
 	}
 	taskRuns := newServer(t, filepath.Join(folder, "tekton.dev_taskruns.yaml"))
