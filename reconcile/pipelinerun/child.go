@@ -33,6 +33,9 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 	whole := true
 	for i, c := range all {
 		name := childName(d.Run, t.Name, i, len(all))
+		if t.Matrix == nil && len(t.runs) > 0 {
+			name = t.runs[0].Name // whatever it is called: it was made for the task
+		}
 		ref := t.reference(t.kind(), name)
 		ref.DisplayName, ref.WhenExpressions = displayName(v, t, c), t.shown
 		runs = append(runs, run{ref, made[name]})

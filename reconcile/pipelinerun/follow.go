@@ -135,6 +135,8 @@ func (d *decision) advance() Plan {
 	}
 	p.Why = d.why()
 	p.Actions = append(p.Actions, d.write("", status).Actions...)
-	p.Requeue = soonest(d.retry, d.wake(status))
+	if status.CompletionTime == nil {
+		p.Requeue = soonest(d.retry, d.wake(status))
+	}
 	return p
 }

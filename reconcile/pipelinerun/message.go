@@ -2,6 +2,7 @@ package pipelinerun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"millrace/crds"
@@ -163,15 +164,9 @@ func (d *decision) deleted() string {
 // tasksTimedOut tells that the graph has not ended in its time. What has ended in
 // time stays so, however long finally takes.
 func (d *decision) tasksTimedOut() bool {
-	for _, t := range d.order {
-		switch {
-		case t.state == outOfTime, t.state == skipped && t.reason == crds.SkippingReasonTasksTimedOut:
-			return true
-		case d.tasksLate && !t.state.done():
-			return true
-		}
-	}
-	return false
+	return d.tasksLate && slices.ContainsFunc(d.order, func(t *task) bool {
+		return t.state == outOfTime || !t.state.done() || t.state == skipped && t.reason == crds.SkippingReasonTasksTimedOut
+	})
 }
 
 // why is the reason of a plan, in words.

@@ -120,7 +120,7 @@ func plan(o observation, now time.Time, c Config) Plan {
 	case run.IsDone():
 		return d.tidy()
 	case o.Unreadable != nil:
-		return d.refuse(invalid("the PipelineRun cannot be read, correct it and create it again: %v", o.Unreadable))
+		return d.fail(invalid("the PipelineRun cannot be read, correct it and create it again: %v", o.Unreadable))
 	case o.Unstorable != nil:
 		return d.tooLarge()
 	case run.IsCancelled() && !run.HasStarted():

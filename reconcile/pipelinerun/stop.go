@@ -92,7 +92,12 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 
 // fail ends a run that cannot go on, and stops what it has begun.
 func (d *decision) fail(r *refusal) Plan {
-	p := d.refuse(r)
+	status := d.Run.Status
+	for _, t := range d.tasks {
+		t.recorded = t.recorded || len(t.runs) > 0
+	}
+	status.ChildReferences = d.references(status)
+	p := d.write("the run ends: "+string(r.reason), d.ended(status, failure(r.reason, r.message)))
 	p.Actions = append(d.stopAll(cancelledByUser), p.Actions...)
 	return p
 }
