@@ -1,6 +1,10 @@
 package crds
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // WorkspaceDeclaration is a directory that a Task asks of whoever runs it.
 type WorkspaceDeclaration struct {
@@ -40,8 +44,7 @@ type WorkspaceBinding struct {
 
 // WorkspaceUsage keeps a workspace to the steps and sidecars that name it.
 //
-// Its schema lets other fields pass: people write mountpath, an example of Tekton's
-// among them, and it has always been read as mountPath.
+// Its schema lets other fields pass, for the sake of mountpath: see UnmarshalJSON.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type WorkspaceUsage struct {
@@ -49,4 +52,12 @@ type WorkspaceUsage struct {
 	Name string `json:"name"`
 	// Where this step or sidecar sees it; as declared when left out.
 	MountPath string `json:"mountPath,omitempty"`
+}
+
+// UnmarshalJSON reads mountpath as mountPath: people write so, an example of Tekton's
+// among them, and it has always worked, because a decoder on the way did not look at
+// capitals. Ours look (see wire.Decode), as those of the API server do.
+func (u *WorkspaceUsage) UnmarshalJSON(raw []byte) error {
+	type plain WorkspaceUsage
+	return json.Unmarshal(raw, (*plain)(u)) // which does not look, either
 }
