@@ -124,8 +124,8 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
 	cut := api.transform
-	from := func(resource string, format wire.Format) reflector.Config {
-		return reflector.Config{Format: format, Pulse: api.pulse, Rand: on.random(resource)}
+	from := func(resource, kind string, format wire.Format) reflector.Config {
+		return reflector.Config{Kind: kind, Format: format, Pulse: api.pulse, Rand: on.random(resource)}
 	}
 
 	// TaskRuns: each wakes itself, and the PipelineRun that made it when it ends.
@@ -134,7 +134,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	seen := registry.Chain(crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	asked := from(crds.ResourceTaskRuns, wire.JSON)
+	asked := from(crds.ResourceTaskRuns, crds.KindTaskRun, wire.JSON)
 	asked.ResyncPeriod, asked.Facets, asked.Trace = cfg.resync, ofTask.List(), seen.Source
 	taskRunSource := reflector.New(api.tekton, crds.ResourceTaskRuns, taskRunFIFO, asked)
 	seen.Watch(taskRunSource, taskRunFIFO, taskRuns)
@@ -151,7 +151,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	}
 
 	// PipelineRuns: each wakes itself.
-	asked = from(crds.ResourcePipelineRuns, wire.JSON)
+	asked = from(crds.ResourcePipelineRuns, crds.KindPipelineRun, wire.JSON)
 	asked.ResyncPeriod, asked.Facets = cfg.resync, []wire.Facet{succeeded}
 	pipelineRuns := chainOf(api.tekton, crds.ResourcePipelineRuns, asked)
 	running := newAtWork(pipelineRuns.Indexer, succeeded)
@@ -160,7 +160,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 
 	// CustomRuns are somebody else's to run; each wakes the PipelineRun that made it.
 	ofCustom := pipelinerun.CustomRunFacets()
-	asked = from(crds.ResourceCustomRuns, wire.JSON)
+	asked = from(crds.ResourceCustomRuns, crds.KindCustomRun, wire.JSON)
 	asked.Facets = ofCustom.List()
 	customRuns := chainOf(api.tektonBeta, crds.ResourceCustomRuns, asked)
 	onCustomRun := handler.When(predicate.And(waiting.isOver, ofCustom.IsNews),
@@ -169,7 +169,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
 	// wait for a backoff to end.
-	asked = from("pods", wire.Protobuf)
+	asked = from("pods", "Pod", wire.Protobuf)
 	asked.LabelSelector = taskrun.PodSelector
 	pods := chainOf(api.core, "pods", asked)
 	ofTaskRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}
@@ -177,11 +177,11 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	onPod := handler.When(waiting.isOver, handler.EnqueueOwner("pods", ofTaskRun, taskRunQueue, gone))
 
 	// What runs refer to is looked up, and wakes nobody.
-	pipelines := chainOf(api.tekton, crds.ResourcePipelines, from(crds.ResourcePipelines, wire.JSON))
-	tasks := chainOf(api.tekton, crds.ResourceTasks, from(crds.ResourceTasks, wire.JSON))
-	stepActions := chainOf(api.tektonBeta, crds.ResourceStepActions, from(crds.ResourceStepActions, wire.JSON))
-	accounts := chainOf(api.core, "serviceaccounts", from("serviceaccounts", wire.Protobuf))
-	limitRanges := chainOf(api.core, "limitranges", from("limitranges", wire.Protobuf))
+	pipelines := chainOf(api.tekton, crds.ResourcePipelines, from(crds.ResourcePipelines, crds.KindPipeline, wire.JSON))
+	tasks := chainOf(api.tekton, crds.ResourceTasks, from(crds.ResourceTasks, crds.KindTask, wire.JSON))
+	stepActions := chainOf(api.tektonBeta, crds.ResourceStepActions, from(crds.ResourceStepActions, crds.KindStepAction, wire.JSON))
+	accounts := chainOf(api.core, "serviceaccounts", from("serviceaccounts", "ServiceAccount", wire.Protobuf))
+	limitRanges := chainOf(api.core, "limitranges", from("limitranges", "LimitRange", wire.Protobuf))
 
 	// The reconcilers read the caches, decoded on read, and write to the server.
 	// They work for as long as this process may: until the Lease is lost.

@@ -33,6 +33,11 @@ type Config struct {
 	// (406) is asked without. Default false.
 	DropManagedFields bool
 
+	// Kind is what every object is, as "Pod". One of another kind, which something
+	// between the server and here has put in its place, is not taken in, even if it
+	// has the name. Default: nobody looks.
+	Kind string
+
 	// Facets are the values that the scan takes out of each object, so that who
 	// reads the cache need not decode for them. Default: none.
 	Facets []wire.Facet

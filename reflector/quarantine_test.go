@@ -488,3 +488,28 @@ func TestAnotherRefusalKeepsThePace(t *testing.T) {
 		t.Error("no key, and in quarantine")
 	}
 }
+
+// Something that stands between may answer with another object in the place of one:
+// it has the name, and all that it says would be taken for the object's.
+func TestObjectOfAnotherKindIsAskedForAgain(t *testing.T) {
+	stranger := strings.Replace(pod("a", "10"), `"Pod"`, `"ConfigMap"`, 1)
+	tell(t, Config{Kind: "Pod"}, []answer{
+		{event("ADDED", pod("a", "5")), endOfInitial("9"), event("MODIFIED", stranger), quiet(1, "12")},
+		{list("10", "", pod("a", "10"))},
+		{open},
+	}, func(s *story) {
+		s.after(time.Minute, `
+			0s WATCHLIST
+			0s begin
+			0s item a@5
+			0s commit 9
+			0s refused a
+			0s quarantined a
+			1s LIST of metadata.name=a rv=10
+			1s found a@10
+			1s released a
+			1m0s bookmark 12
+			1m0s WATCH rv=12
+		`)
+	})
+}

@@ -47,13 +47,15 @@ type Reflector struct {
 // states decide.
 func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflector {
 	cfg = cfg.withDefaults()
+	scanner := wire.NewScanner(cfg.Facets...)
+	scanner.Only(cfg.Kind)
 	return &Reflector{
 		client:   client,
 		resource: resource,
 		sink:     sink,
 		cfg:      cfg,
 		random:   rand.New(cfg.Rand),
-		scanner:  wire.NewScanner(cfg.Facets...),
+		scanner:  scanner,
 
 		confinement: make(chan struct{}, 1),
 	}

@@ -69,6 +69,8 @@
 //     in silence. (TestABadItemDoesNotSpoilTheList,
 //     TestABadObjectIsToldAndTheStreamGoesOn,
 //     TestABadProtobufFrameIsToldAndTheStreamGoesOn)
+//     So is one of another kind than a Scanner was told to expect.
+//     (TestAnObjectOfAnotherKindIsNone)
 //  8. Hostile input costs memory in proportion to its length, at most MaxFrame,
 //     and no deep stack. It never panics. (FuzzEvents, FuzzList,
 //     FuzzProtobufEvents, FuzzProtobufList,

@@ -1,6 +1,9 @@
 package wire
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ErrMapEntry is the fault of a label or annotation of which key or value are
 // no strings, or lead beyond its end.
@@ -49,6 +52,9 @@ func (l *lexer) body(m *meta, at span) {
 
 // protobuf is json for a body that has been taken; what it is the loan says.
 func (b *loan) protobuf(l *lexer, m *meta, body span) (*Object, error) {
+	if l.err == nil && l.bad == nil && b.scanner.strange(b.kind) {
+		l.bad = fmt.Errorf("%w: %.100q", errKind, b.kind)
+	}
 	if l.err != nil || l.bad != nil {
 		return nil, l.scanError(m)
 	}

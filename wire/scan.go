@@ -18,6 +18,7 @@ import (
 // The zero value works, and has no facets. It may be used by several goroutines.
 type Scanner struct {
 	tree *facetTree // nil: no facets
+	kind string     // of all objects; empty: any
 
 	mu      sync.Mutex // guards the rest
 	strings interner
@@ -26,6 +27,18 @@ type Scanner struct {
 
 // NewScanner makes a Scanner that knows these facets of each object.
 func NewScanner(facets ...Facet) *Scanner { return &Scanner{tree: newFacetTree(facets)} }
+
+// Only has the Scanner hold every object to one kind, as "Pod": one that says of
+// itself that it is of another is a *ScanError. What stands in the place of an
+// object may well have its name and pass for one, with nothing in it. It is to be
+// called before the Scanner is used.
+func (s *Scanner) Only(kind string) { s.kind = kind }
+
+// strange tells whether an object is of another kind than it has to be. One that
+// says nothing is what its list is.
+func (s *Scanner) strange(kind []byte) bool {
+	return s != nil && s.kind != "" && len(kind) > 0 && string(kind) != s.kind
+}
 
 // meta is what a pass over the objects of s has to note.
 func (s *Scanner) meta() meta {
@@ -56,6 +69,7 @@ func (e *ScanError) Unwrap() error { return e.Err }
 var (
 	errTrailing = errors.New("bytes after the object")
 	errNameless = errors.New("no name in its metadata")
+	errKind     = errors.New("it is of another kind")
 )
 
 // Scan reads one object in one pass over its bytes, and copies what it keeps:
@@ -132,6 +146,9 @@ func whole(err error) error {
 // json lends the object whose facts m has noted and whose bytes are
 // l.data[from:to]; what it lacks of item goes before them.
 func (b *loan) json(l *lexer, m *meta, from, to int, item typeMeta) (*Object, error) {
+	if l.err == nil && l.bad == nil && b.scanner.strange(l.bytes(m.kind)) {
+		l.bad = fmt.Errorf("%w: %.100q", errKind, l.bytes(m.kind))
+	}
 	if l.err != nil || l.bad != nil {
 		return nil, l.scanError(m)
 	}
