@@ -3,9 +3,11 @@ package simulation
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,7 +31,7 @@ func requestFaults() []requestFault {
 	code := func(code int, reason metav1.StatusReason, message string) func(turnstile.Seed, apiserver.Request) apiserver.Verdict {
 		return refuse(answerOf(code, reason, message))
 	}
-	return []requestFault{
+	return append(spoiledLists(), []requestFault{
 		{"410 on a continuation", 0.15, continues, refuse(apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))},
 		{"410 when a watch opens", 0.03, opens, refuse(apierrors.NewResourceExpired("too old resource version"))},
 		{"watch closed at once", 0.03, watches, just(apiserver.Verdict{End: apiserver.Close})},
@@ -37,7 +39,8 @@ func requestFaults() []requestFault {
 		{"watch silent from the start", 0.015, watches, just(apiserver.Verdict{Mute: true})},
 		{"no bookmarks", 0.05, watches, just(apiserver.Verdict{Bookmarks: apiserver.NoBookmarks})},
 		{"old bookmarks", 0.05, watches, just(apiserver.Verdict{Bookmarks: apiserver.OldBookmarks})},
-		{"list of a lagging server", 0.2, lists, just(apiserver.Verdict{Lag: 20})},
+		{"late bookmarks", 0.05, watches, just(apiserver.Verdict{Bookmarks: apiserver.LateBookmarks})},
+		{"list of a lagging server", 0.3, lists, just(apiserver.Verdict{Lag: 20})},
 		{"slow network", 0.01, reads, just(apiserver.Verdict{BytesPerSecond: 50})},
 
 		{"429", 0.006, all, refuse(apierrors.NewTooManyRequests("the server is busy", 0))},
@@ -59,15 +62,64 @@ func requestFaults() []requestFault {
 			return apiserver.Verdict{Wait: s.Between(20*time.Second, 30*time.Second, "latency", r.String())}
 		}},
 
-		{"quota exceeded", 0.02, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`)},
-		{"LimitRange", 0.01, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2]`)},
-		{"another webhook's No", 0.02, createsPod, code(400, metav1.StatusReasonBadRequest, `admission webhook "policy.example.com" denied the request: not now`)},
-		{"no ServiceAccount", 0.01, createsPod, code(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: error looking up service account default/default: serviceaccount "default" not found`)},
+		{"quota exceeded", 0.02, createsPod, refuse(quotaExceeded())},
+		{"LimitRange", 0.02, createsPod, refuse(limitRange())},
+		{"another webhook's No", 0.02, createsPod, refuse(webhookSaysNo())},
+		{"another webhook is away", 0.02, createsPod, refuse(webhookAway())},
+		{"no ServiceAccount", 0.02, createsPod, refuse(noServiceAccount())},
 
 		{"killed before a write is sent", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeActing})},
 		{"killed after a write, its answer lost", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeAnswering})},
 		{"killed after a write's answer", 0.004, work, just(apiserver.Verdict{Kill: apiserver.AfterAnswering})},
+	}...)
+}
+
+// spoilings are what a list or an event can show in place of an object, and how
+// often: the large ones take the simulation's time.
+func spoilings() []struct {
+	kind   string
+	chance float64
+	how    apiserver.Spoiling
+} {
+	return []struct {
+		kind   string
+		chance float64
+		how    apiserver.Spoiling
+	}{
+		{"object cut in half", 0.002, apiserver.Truncated},
+		{"object malformed", 0.002, apiserver.Malformed},
+		{"object without metadata", 0.002, apiserver.Nameless},
+		{"object of another kind", 0.002, apiserver.WrongKind},
+		{"object with unknown fields", 0.002, apiserver.UnknownFields},
+		{"object with null in place of maps", 0.002, apiserver.NullMaps},
+		{"object of 1.5 MB", 0.0008, apiserver.Huge},
+		{"object with 10,000 managers", 0.0008, apiserver.ManyManagers},
 	}
+}
+
+// spoilable are the kinds of objects that the program acts on.
+func spoilable(resource string) bool {
+	return resource == "taskruns" || resource == "pods" || resource == "tasks"
+}
+
+func spoiledLists() []requestFault {
+	var faults []requestFault
+	for _, s := range spoilings() {
+		of := func(r apiserver.Request) bool { return r.Verb == "list" && spoilable(r.Resource) }
+		faults = append(faults, requestFault{s.kind, 5 * s.chance, of, func(seed turnstile.Seed, r apiserver.Request) apiserver.Verdict {
+			return apiserver.Verdict{Spoil: s.how, Item: seed.Below(1000, "item", r.String())}
+		}})
+	}
+	return faults
+}
+
+func spoiledEvents() []eventFault {
+	var faults []eventFault
+	for _, s := range spoilings() {
+		of := func(e apiserver.Event) bool { return e.Type != "BOOKMARK" && spoilable(e.Watch.Resource) }
+		faults = append(faults, eventFault{s.kind, s.chance, of, apiserver.EventVerdict{Spoil: s.how}})
+	}
+	return faults
 }
 
 func just(v apiserver.Verdict) func(turnstile.Seed, apiserver.Request) apiserver.Verdict {
@@ -86,7 +138,7 @@ func eventFaults() []eventFault {
 	anyEvent := func(apiserver.Event) bool { return true }
 	change := func(e apiserver.Event) bool { return e.Type == "MODIFIED" }
 	initial := func(e apiserver.Event) bool { return e.Initial }
-	return []eventFault{
+	return append(spoiledEvents(), []eventFault{
 		{"410 within a watch", 0.003, anyEvent, apiserver.EventVerdict{End: apiserver.Expire}},
 		{"watch closed", 0.004, anyEvent, apiserver.EventVerdict{End: apiserver.Close}},
 		{"watch torn within an event", 0.004, anyEvent, apiserver.EventVerdict{End: apiserver.Tear}},
@@ -96,7 +148,35 @@ func eventFaults() []eventFault {
 		{"event twice", 0.01, change, apiserver.EventVerdict{Twice: true}},
 		{"older version after a newer one", 0.01, change, apiserver.EventVerdict{Older: true}},
 		{"intermediate version not seen", 0.03, change, apiserver.EventVerdict{Skip: true, Wait: time.Second}},
-	}
+	}...)
+}
+
+// What a server says of a pod that it does not want now, and may want later.
+
+func quotaExceeded() *apierrors.StatusError {
+	return answerOf(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`)
+}
+
+func limitRange() *apierrors.StatusError {
+	return answerOf(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2]`)
+}
+
+func webhookSaysNo() *apierrors.StatusError {
+	return answerOf(400, metav1.StatusReasonBadRequest, `admission webhook "policy.example.com" denied the request: not now`)
+}
+
+func webhookAway() *apierrors.StatusError {
+	return answerOf(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.policy.svc:443/": dial tcp 10.0.0.9:443: connect: connection refused`)
+}
+
+func noServiceAccount() *apierrors.StatusError {
+	return answerOf(403, metav1.StatusReasonForbidden, `pods "x" is forbidden: error looking up service account default/default: serviceaccount "default" not found`)
+}
+
+func namespaceGoes(namespace string) *apierrors.StatusError {
+	err := answerOf(403, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "x" is forbidden: unable to create new content in namespace %s because it is being terminated`, namespace))
+	err.ErrStatus.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", namespace)}}}
+	return err
 }
 
 // Who is asked about.
@@ -125,10 +205,10 @@ func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.S
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
 }
 
-// Kinds are the faults that come by chance, and what users do that is one.
+// Kinds are the faults that come by chance, and what users do that is one; each
+// once.
 func Kinds() []string {
-	var kinds []string //nolint:prealloc // of five sources
-	kinds = append(kinds, "told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task")
+	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task"}
 	for _, f := range requestFaults() {
 		kinds = append(kinds, f.kind)
 	}
@@ -141,5 +221,6 @@ func Kinds() []string {
 	for _, m := range kubelet.Mishaps() {
 		kinds = append(kinds, "pod "+m)
 	}
-	return kinds
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }

@@ -74,6 +74,8 @@ type World struct {
 	owners   int  // changes of what may be an owner, or be owned
 	busy     bool // since watchForWork
 	bans     []*ban
+
+	listeners []*listener
 }
 
 // A Line is one of the timeline.
@@ -199,6 +201,9 @@ func (w *World) saw(e apiserver.Exchange) {
 		w.busy = true
 	}
 	w.facts.see(e)
+	for _, l := range slices.Clone(w.listeners) {
+		l.hear(e)
+	}
 	if w.trace != nil {
 		w.trace.changed(e)
 	}
@@ -337,8 +342,12 @@ func (w *World) banned(r apiserver.Request) (string, *apiserver.Verdict) {
 	return "", nil
 }
 
+func (w *World) deafLocked(l *listener) {
+	w.listeners = slices.DeleteFunc(slices.Clone(w.listeners), func(other *listener) bool { return other == l })
+}
+
 // foreignWriter annotates a run every 50 ms.
-func (w *World) foreignWriter(name string) (end func()) {
+func (w *World) foreignWriter(name string, key types.NamespacedName) (end func()) {
 	over, n := false, 0
 	var write func()
 	write = func() {
@@ -346,11 +355,7 @@ func (w *World) foreignWriter(name string) (end func()) {
 			return
 		}
 		n++
-		if runs := w.Server.Objects("taskruns"); len(runs) > 0 {
-			o := runs[w.Plan.Seed.Below(len(runs), "foreign", name)]
-			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-			_, _ = w.Server.Actor("foreign writer").Patch("taskruns", "", key, fmt.Sprintf(`{"metadata":{"annotations":{"foreign":"%d"}}}`, n))
-		}
+		_, _ = w.Server.Actor("foreign writer").Patch("taskruns", "", key, fmt.Sprintf(`{"metadata":{"annotations":{"foreign":"%d"}}}`, n))
 		w.Agenda.After(w.Plan.Seed.Between(45*time.Millisecond, 55*time.Millisecond, "foreign", name, fmt.Sprint(n)), write)
 	}
 	write()
@@ -429,16 +434,11 @@ func (w *World) result() *Result {
 	}
 	slices.Sort(r.Fired)
 	for _, name := range r.Fired {
-		if kind := w.ledger.fired[name]; disruptive(kind) {
+		if kind := w.ledger.fired[name]; strings.HasPrefix(kind, "user ") { // no exchange tells of it
 			r.Faults[kind]++
 		}
 	}
 	return r
-}
-
-// disruptive are kinds that no exchange or event tells of.
-func disruptive(kind string) bool {
-	return slices.ContainsFunc(disruptions(), func(d disruption) bool { return d.kind == kind }) || strings.HasPrefix(kind, "user ")
 }
 
 // Timeline writes the lines for people.
