@@ -76,7 +76,9 @@ func (d *decision) begun(t *task) bool {
 }
 
 // classify finds the state of every task, and which may begin. A task that can never
-// run stops the others, so that what was found before is looked at once more.
+// run stops the others, so that those which were to begin, or to wait, are looked at
+// once more. What is skipped stays so, with its reason: whether a task can run follows
+// from that, now and in every later plan.
 func (d *decision) classify() *refusal {
 	for {
 		d.stopping = slices.ContainsFunc(d.tasks, (*task).stops)

@@ -8,26 +8,32 @@ import (
 )
 
 // look finds the state of one task that has not been settled; those before it in the
-// order have been looked at.
+// order have been looked at. That a task can never run is found even if it would not
+// be run any more, unless it follows one that failed: else the run would forget, when
+// another task fails, why it ends.
 func (d *decision) look(t *task) *refusal {
 	switch {
-	case t.recorded, t.state == ineligible, t.state == skipped && d.begun(t):
+	case t.recorded, t.state == ineligible, t.state == skipped:
 		return nil
 	case len(t.runs) > 0: // made, and not written down
 		t.state = ready
 		return nil
 	}
 	t.state, t.reason, t.shown = waiting, "", nil
-	if reason := d.skipBefore(t); reason != "" {
-		return d.skip(t, reason)
-	}
-	if slices.ContainsFunc(t.needs, func(n *task) bool { return !n.state.done() }) {
-		if byParent(t) {
-			return d.skip(t, crds.SkippingReasonParentTasks)
+	early := d.skipBefore(t)
+	if !slices.ContainsFunc(t.needs, func(n *task) bool { return !n.state.done() || n.state != ineligible && n.stops() }) {
+		r := d.lookInTurn(t)
+		if early == "" || t.state == ineligible {
+			return r
 		}
-		return nil
 	}
-	return d.lookInTurn(t)
+	switch {
+	case early != "":
+		d.skip(t, early)
+	case byParent(t):
+		d.skip(t, crds.SkippingReasonParentTasks)
+	}
+	return nil
 }
 
 // lookInTurn is for a task whose turn it is: all that it needs is done.
@@ -47,31 +53,36 @@ func (d *decision) lookInTurn(t *task) *refusal {
 	}
 	switch {
 	case !holds:
-		return d.skip(t, crds.SkippingReasonWhen)
+		d.skip(t, crds.SkippingReasonWhen)
+		return nil
 	case byParent(t):
-		return d.skip(t, crds.SkippingReasonParentTasks)
+		d.skip(t, crds.SkippingReasonParentTasks)
+		return nil
 	case len(unknown) > 0:
-		return d.lacks(t, unknown)
+		d.lacks(t, unknown)
+		return nil
 	}
 	if !d.loadResults(t.refs) {
 		return nil
 	}
-	if unknown := d.unknown(t.refs); len(unknown) > 0 {
-		return d.lacks(t, unknown)
+	unknown = d.unknown(t.refs)
+	reason := d.skipAfter(t)
+	switch {
+	case len(unknown) > 0:
+		d.lacks(t, unknown)
+	case reason != "":
+		d.skip(t, reason)
+	default:
+		t.state = ready
 	}
-	if reason := d.skipAfter(t); reason != "" {
-		return d.skip(t, reason)
-	}
-	t.state = ready
 	return nil
 }
 
-func (d *decision) skip(t *task, reason crds.SkippingReason) *refusal {
+func (d *decision) skip(t *task, reason crds.SkippingReason) {
 	t.state, t.reason = skipped, reason
 	if reason != crds.SkippingReasonWhen {
 		t.shown = nil
 	}
-	return nil
 }
 
 // skipBefore are reasons that hold for every task of the graph that has not begun.
@@ -114,14 +125,14 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 
 // lacks is for a task that refers to what is not there. Where that was to be
 // expected it is skipped; else nobody can run it, and the run fails.
-func (d *decision) lacks(t *task, unknown []reference) *refusal {
+func (d *decision) lacks(t *task, unknown []reference) {
 	first := unknown[0]
 	from := d.byName[first.task]
 	expected := t.final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
 	if expected {
-		return d.skip(t, crds.SkippingReasonMissingResults)
+		d.skip(t, crds.SkippingReasonMissingResults)
+		return
 	}
 	t.state = ineligible
 	t.fault = fmt.Sprintf("task %q refers to $(%s), and task %q has not left that", t.Name, first.name, first.task)
-	return nil
 }

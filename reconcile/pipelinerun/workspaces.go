@@ -54,8 +54,10 @@ func (d *decision) bind(v variables.Set, b crds.WorkspaceBinding, name, subPath 
 		b.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(d.Run.UID, b)}
 		b.VolumeClaimTemplate = nil
 	}
+	if replaced, err := variables.Apply(v, b); err == nil { // else it is overspent, and that is found
+		b = replaced
+	}
 	b.Name = name
-	b.SubPath = v.Text(b.SubPath)
 	if subPath = v.Text(subPath); subPath != "" {
 		b.SubPath = path.Join(b.SubPath, subPath)
 	}
