@@ -243,3 +243,12 @@ func disruption(pod *corev1.Pod) (at time.Time, why string) {
 	}
 	return at, why
 }
+
+// ignoredByPipeline is a failure of the pod in the words for a run whose pipeline goes
+// on regardless, and has said so when it made the run.
+func ignoredByPipeline(run *crds.TaskRun, condition crds.Condition) crds.Condition {
+	if condition.Status == corev1.ConditionFalse && run.Annotations[annotationOnError] == "continue" {
+		condition.Reason = string(crds.TaskRunReasonFailureIgnored)
+	}
+	return condition
+}

@@ -675,7 +675,7 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 	}
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
-	condition := outcome(d.Pod)
+	condition := ignoredByPipeline(d.Run, outcome(d.Pod))
 	if lost := lostResults(d.Pod, d.NoLog); lost != nil && condition.Status == corev1.ConditionTrue {
 		condition = failure(lost.reason, lost.message)
 	}
