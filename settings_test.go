@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
+	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 )
 
@@ -42,6 +43,27 @@ func TestSettingsAreRead(t *testing.T) {
 		c.DefaultTimeout != 5*time.Minute || c.DefaultServiceAccount != "builder" || c.ManagedByLabel != "us" ||
 		c.ImagePullBackOffTimeout != 2*time.Minute || c.CreateContainerErrorTimeout != 3*time.Minute || len(c.ForbiddenEnv) != 3 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// PipelineRuns share what is said about runs of both kinds, and have a setting of
+// their own.
+func TestSettingsOfPipelineRunsAreRead(t *testing.T) {
+	s := settings{
+		flags:    settingsOf{data: map[string]string{"enable-param-enum": "true", "enable-cel-in-whenexpression": "true"}},
+		defaults: settingsOf{data: map[string]string{"default-timeout-minutes": "5", "default-max-matrix-combinations-count": "12"}},
+	}
+	var c pipelinerun.Config
+	s.pipelineRuns(&c)
+	if err := s.err(); err != nil {
+		t.Fatal(err)
+	}
+	if !c.ParamEnum || !c.CEL || c.DefaultTimeout != 5*time.Minute || c.MaxMatrix != 12 || c.Provenance == nil {
+		t.Errorf("%+v", c)
+	}
+	s.defaults = settingsOf{data: map[string]string{"default-max-matrix-combinations-count": "0"}}
+	if s.pipelineRuns(&c); s.err() == nil {
+		t.Error("no matrix may have a combination, and nobody minds")
 	}
 }
 
@@ -83,6 +105,7 @@ func TestSettingsThatMakeNoDifferenceAreNamed(t *testing.T) {
 	}
 	s.transform()
 	s.taskRuns(&taskrun.Config{})
+	s.pipelineRuns(&pipelinerun.Config{})
 	var told strings.Builder
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&told)))
 	s.warn(klog.NewContext(t.Context(), logger))

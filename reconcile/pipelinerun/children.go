@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,7 +105,22 @@ func (f Facets) summary(kind string, g indexer.Glance) (c child, known bool) {
 		Kind: kind, Name: g.Key().Name, UID: g.UID(), PipelineTask: task,
 		Status: corev1.ConditionStatus(status), Reason: reason,
 		Cancelled: isCancel(asked), TimedOut: isTimeout(asked, message), Deleting: deleting != "",
+		Started: f.startOf(g),
 	}, true
+}
+
+// startOf is when a CustomRun says that it began. One that writes a time which is none
+// has not begun: its own clock is all that there is to go by.
+func (f Facets) startOf(g indexer.Glance) time.Time {
+	if !f.ofCustomRunOnly {
+		return time.Time{}
+	}
+	text, _ := g.Facet(f.started)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // isCancel tells whether spec.status asks a child to stop, in the words of its kind.
@@ -131,7 +147,11 @@ func ofTaskRun(run *crds.TaskRun) child {
 }
 
 func ofCustomRun(run *crds.CustomRun) child {
-	return summaryOf(crds.KindCustomRun, run, run.Succeeded(), string(run.Spec.Status), string(run.Spec.StatusMessage))
+	c := summaryOf(crds.KindCustomRun, run, run.Succeeded(), string(run.Spec.Status), string(run.Spec.StatusMessage))
+	if run.Status.StartTime != nil {
+		c.Started = run.Status.StartTime.Time
+	}
+	return c
 }
 
 func summaryOf(kind string, run metav1.Object, succeeded crds.Condition, asked, message string) child {

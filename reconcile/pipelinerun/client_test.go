@@ -1,0 +1,120 @@
+package pipelinerun
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	restclient "k8s.io/client-go/rest"
+
+	"millrace/crds"
+	"millrace/reconcile/call"
+)
+
+// endpoint answers every request alike, and writes down what it was asked.
+type endpoint struct {
+	status int
+	answer any
+	seen   []string
+}
+
+func (w *endpoint) client(t *testing.T) *APIClient {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		body := string(must(io.ReadAll(r.Body)))
+		w.seen = append(w.seen, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), body)))
+		out.Header().Set("Content-Type", "application/json")
+		out.WriteHeader(w.status)
+		check(json.NewEncoder(out).Encode(w.answer))
+	}))
+	t.Cleanup(server.Close)
+	raw := func(version string) restclient.Interface {
+		return must(restclient.RESTClientFor(&restclient.Config{Host: server.URL, APIPath: "/apis", ContentConfig: restclient.ContentConfig{
+			GroupVersion: &schema.GroupVersion{Group: crds.Group, Version: version}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(), ContentType: "application/json",
+		}}))
+	}
+	core := must(typedcorev1.NewForConfig(&restclient.Config{Host: server.URL, ContentConfig: restclient.ContentConfig{ContentType: "application/json"}}))
+	return NewAPIClient(raw("v1"), raw("v1beta1"), core)
+}
+
+func TestWritesOnTheWire(t *testing.T) {
+	w := &endpoint{status: 200, answer: metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "42"}}}
+	c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, t.Context()
+	meta := metav1.ObjectMeta{Namespace: "ns", Name: "x"}
+	for _, write := range []func() (string, error){
+		func() (string, error) { return c.PatchPipelineRun(ctx, key, []byte(`{"metadata":{}}`)) },
+		func() (string, error) { return c.PatchPipelineRunStatus(ctx, key, []byte(`{"status":{}}`)) },
+		func() (string, error) { return c.CreateTaskRun(ctx, &crds.TaskRun{ObjectMeta: meta}) },
+		func() (string, error) { return c.CreateCustomRun(ctx, &crds.CustomRun{ObjectMeta: meta}) },
+		func() (string, error) { return c.CancelTaskRun(ctx, key, "u1", "why") },
+		func() (string, error) { return c.CancelCustomRun(ctx, key, "u1", "why") },
+	} {
+		if version, err := write(); version != "42" || err != nil {
+			t.Errorf("after %s: %q, %v", w.seen[len(w.seen)-1], version, err)
+		}
+	}
+	w.answer = &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}}
+	if err := c.CreateClaim(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta}); err != nil {
+		t.Errorf("claim: %v", err)
+	}
+	want := []string{
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x application/merge-patch+json {"metadata":{}}`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x/status application/merge-patch+json {"status":{}}`,
+		`POST /apis/tekton.dev/v1/namespaces/ns/taskruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
+		`POST /apis/tekton.dev/v1beta1/namespaces/ns/customruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/json-patch+json [{"op":"test","path":"/metadata/uid","value":"u1"},{"op":"add","path":"/spec/status","value":"TaskRunCancelled"},{"op":"add","path":"/spec/statusMessage","value":"why"}]`,
+		`PATCH /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x application/json-patch+json [{"op":"test","path":"/metadata/uid","value":"u1"},{"op":"add","path":"/spec/status","value":"RunCancelled"},{"op":"add","path":"/spec/statusMessage","value":"why"}]`,
+		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,
+	}
+	if diff := cmp.Diff(want, w.seen); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReadsOnTheWire(t *testing.T) {
+	w := &endpoint{status: 200, answer: map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "7"}}}
+	c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, t.Context()
+	run, err := c.GetPipelineRun(ctx, key)
+	if err != nil || run.ResourceVersion != "7" {
+		t.Errorf("%+v %v", run, err)
+	}
+	_, err1 := c.GetPipeline(ctx, key)
+	_, err2 := c.GetTask(ctx, key)
+	_, err3 := c.GetTaskRun(ctx, key)
+	_, err4 := c.GetCustomRun(ctx, key)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Error(err)
+	}
+	want := []string{
+		"GET /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x",
+		"GET /apis/tekton.dev/v1/namespaces/ns/pipelines/x",
+		"GET /apis/tekton.dev/v1/namespaces/ns/tasks/x",
+		"GET /apis/tekton.dev/v1/namespaces/ns/taskruns/x",
+		"GET /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x",
+	}
+	if diff := cmp.Diff(want, w.seen); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.status, w.answer = 404, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404}
+	if _, err := c.GetTaskRun(ctx, key); !apierrors.IsNotFound(err) {
+		t.Errorf("a TaskRun that is not there: %v", err)
+	}
+	w.status, w.answer = 200, map[string]any{"spec": "text"}
+	var unreadable *call.Unreadable
+	if _, err := c.GetPipeline(ctx, key); !errors.As(err, &unreadable) {
+		t.Errorf("a Pipeline that is none: %v", err)
+	}
+}
