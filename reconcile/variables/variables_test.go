@@ -165,3 +165,33 @@ func TestApplyKeepsKindsAndNumbers(t *testing.T) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
+
+// What References finds is what Text would look up.
+func TestReferencesAreThoseOfText(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                              nil,
+		"$(params.x) $(date)x$(":        {"params.x", "date"},
+		"$(echo $(params.x) $(date)) )": {"params.x", "date"},
+		"))$($(a)":                      {"a"},
+		"$()":                           {""},
+	} {
+		var got []string
+		References(in, func(name string) { got = append(got, name) })
+		if !slices.Equal(got, want) {
+			t.Errorf("%q has %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestKnown(t *testing.T) {
+	v := someVariables()
+	v.SetParams(map[string]crds.ParamValue{"object": crds.NewObject(map[string]string{"k": "v"})})
+	for name, want := range map[string]bool{
+		"params.x": true, "params.x[*]": true, "params.array": true, "params.array[*]": true, "params.array[2]": true, "params.array[3]": false,
+		"params.object": true, "params.object[*]": true, "params.object.k": true, "params.object.l": false, "params.y": false, "date": false,
+	} {
+		if got := v.Known(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
