@@ -16,5 +16,13 @@ func MayBeLifted(err error) bool {
 		apierrors.IsNotFound(err) || // the namespace itself
 		apierrors.IsConflict(err) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
-		strings.Contains(err.Error(), "denied the request") // the API server's words for a webhook's No
+		strings.Contains(err.Error(), "denied the request") || // the API server's words for a webhook's No
+		WebhookAway(err)
+}
+
+// WebhookAway tells that a webhook which has to be asked about a creation does not
+// answer. To the API server that is an error of its own (500); but it asks before
+// it stores, so that nothing was made is not in doubt.
+func WebhookAway(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

@@ -182,7 +182,7 @@ func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o 
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.readPod(ctx, key, o)
-	case call.IsAnswer(err):
+	case call.IsAnswer(err), call.WebhookAway(err):
 		o.Refused = err
 		return true, nil
 	default:
@@ -197,7 +197,7 @@ func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *cor
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return false, nil
-	case call.IsAnswer(err):
+	case call.IsAnswer(err), call.WebhookAway(err):
 		o.Refused = fmt.Errorf("create PersistentVolumeClaim %q: %w", claim.Name, err)
 		return true, nil
 	default:

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // refusedPod plans for a pod that the server would not create. What may change
@@ -30,7 +30,7 @@ func (d decision) refusedPod(status crds.TaskRunStatus) Plan {
 		return d.awaitQuota(status, err)
 	case isPodSecurity(err):
 		return d.refuse(&refusal{crds.TaskRunReasonPodAdmissionFailed, err.Error()})
-	case mayBeLifted(err):
+	case call.MayBeLifted(err):
 		p := d.write("the pod is refused for now", d.set(status, ongoing(crds.TaskRunReasonPending, fmt.Sprintf("the pod is refused, and will be tried again: %v", err))))
 		p.Requeue = soonest(d.untilTimeout(status), d.soon())
 		return p
@@ -76,13 +76,4 @@ func isQuotaExceeded(err error) bool {
 func isPodSecurity(err error) bool {
 	return apierrors.IsForbidden(err) &&
 		(strings.Contains(err.Error(), "violates PodSecurity") || strings.Contains(err.Error(), "security context constraint"))
-}
-
-func mayBeLifted(err error) bool {
-	return apierrors.IsForbidden(err) || // LimitRange, ServiceAccount, namespace terminating, RBAC
-		apierrors.IsUnauthorized(err) ||
-		apierrors.IsNotFound(err) || // the namespace itself
-		apierrors.IsConflict(err) ||
-		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
-		strings.Contains(err.Error(), "denied the request") // the API server's words for a webhook's No
 }
