@@ -10,17 +10,20 @@ import (
 // Explain writes for people what a failing plan came to: the plan, what was
 // broken, what went wrong, and a timeline of what matters for it.
 func (r *Result) Explain(out io.Writer, commit string) {
-	_, _ = fmt.Fprintf(out, "%s COMMIT=%s\n", r.Plan, commit)
+	_, _ = fmt.Fprintf(out, "SEED=%d COMMIT=%s\n%s\n", r.Plan.Seed, commit, r.Plan.InWords())
 	for _, v := range r.Violations {
-		_, _ = fmt.Fprintf(out, "  broken: %s (%s): %s\n", v.Invariant, says(v.Invariant), v.What)
+		_, _ = fmt.Fprintf(out, "  broken: %s (%s), after %s: %s\n", v.Invariant, says(v.Invariant), v.At, v.What)
 	}
-	_, _ = fmt.Fprintln(out, "  what went wrong, and what users did:")
+	_, _ = fmt.Fprintf(out, "  again: %s\n  what went wrong, and what users did:\n", r.Plan.Command())
 	for _, name := range r.Fired {
 		_, _ = fmt.Fprintf(out, "    %s\n", name)
 	}
 	_, _ = fmt.Fprintln(out, "  timeline:")
 	r.Timeline(out, r.matters())
 }
+
+// Command is what plays the plan again.
+func (p Plan) Command() string { return fmt.Sprintf("PLAN='%s' make sim", p) }
 
 func says(id string) string {
 	for _, i := range Invariants() {
@@ -31,30 +34,45 @@ func says(id string) string {
 	return "the model itself"
 }
 
-// matters selects the lines about what the violations name, faults, and the
-// lives of processes.
+// matters selects the lines about the runs that the violations name, faults, and
+// the lives of processes.
 func (r *Result) matters() func(Line) bool {
-	var names []string
-	for _, v := range r.Violations {
-		for word := range strings.FieldsSeq(v.What) {
-			if ns, name, ok := strings.Cut(strings.TrimSuffix(word, ":"), "/"); ok && ns != "pods" && ns != "taskruns" {
-				names = append(names, strings.TrimSuffix(name, "-pod"))
-			}
-		}
-	}
+	about := r.about(r.Violations...)
 	return func(l Line) bool {
-		if strings.Contains(l.Text, "⚡") || strings.Contains(l.Text, "✗") || !strings.Contains(l.Text, "#") {
-			return true
-		}
-		return slices.ContainsFunc(names, func(n string) bool { return n != "" && mentions(l.Text, n) })
+		return l.Fault() || l.Breach() || l.aside() || slices.Contains(about, l.Run)
 	}
 }
 
-// mentions tells whether a line is about an object, or its pod.
-func mentions(text, name string) bool {
-	for _, end := range []string{" ", "@", "/", "-pod", "."} {
-		if strings.Contains(text, "/"+name+end) {
-			return true
+// aside is a line that is neither a request nor an event.
+func (l Line) aside() bool { return !strings.Contains(l.Text, "#") }
+
+// runs are those that there are lines about, sorted.
+func (r *Result) runs() []string {
+	var runs []string
+	for _, l := range r.Lines {
+		if l.Run != "" {
+			runs = append(runs, l.Run)
+		}
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs)
+}
+
+// about are the runs that violations name.
+func (r *Result) about(violations ...Violation) []string {
+	return slices.DeleteFunc(r.runs(), func(run string) bool {
+		return !slices.ContainsFunc(violations, func(v Violation) bool { return names(v.What, run) })
+	})
+}
+
+// names tells whether a text has a run's name in it, or that of its pod.
+func names(text, run string) bool {
+	for rest, found := text, true; found; {
+		if _, rest, found = strings.Cut(rest, run); found {
+			next := strings.TrimPrefix(rest, "-pod") + " "
+			if strings.ContainsRune(" :@/,;.\n\"'`", rune(next[0])) {
+				return true
+			}
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"sync"
+	"time"
 
 	"millrace/internal/simulation/turnstile"
 )
@@ -12,13 +13,16 @@ type ledger struct {
 	chaos float64
 	only  map[string]bool
 
+	begun time.Time
+
 	mu    sync.Mutex
 	calm  bool
-	fired map[string]string // kind by name
+	fired map[string]string        // kind by name
+	first map[string]time.Duration // when it happened first, by name
 }
 
 func newLedger(p Plan) *ledger {
-	return &ledger{seed: p.Seed, chaos: p.Chaos, only: p.Only, fired: map[string]string{}}
+	return &ledger{seed: p.Seed, chaos: p.Chaos, only: p.Only, begun: time.Now(), fired: map[string]string{}, first: map[string]time.Duration{}}
 }
 
 // happens decides about one fault, which has a name of its own: by chance, and by
@@ -38,8 +42,22 @@ func (l *ledger) allowed(kind, name string) bool {
 	if l.calm || l.only != nil && !l.only[name] {
 		return false
 	}
-	l.fired[name] = kind
+	l.firesLocked(kind, name)
 	return true
+}
+
+// fires takes note that it happens.
+func (l *ledger) fires(kind, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.firesLocked(kind, name)
+}
+
+func (l *ledger) firesLocked(kind, name string) {
+	l.fired[name] = kind
+	if _, known := l.first[name]; !known {
+		l.first[name] = time.Since(l.begun)
+	}
 }
 
 // raging tells whether things still go wrong.

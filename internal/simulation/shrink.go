@@ -1,36 +1,137 @@
 package simulation
 
 import (
+	"context"
 	"slices"
+	"strings"
 )
 
-// Shrink makes a failing plan smaller, while play still finds the same invariant
-// broken: faults and users' doings that are not needed for it are left out. It
-// plays at most that many plans.
-func Shrink(failing *Result, invariant string, atMost int, play func(Plan) *Result) *Result {
-	best := failing
-	needed := slices.Clone(failing.Fired)
-	// First a quarter at once, then less and less: the faults are independent of
-	// each other, so what is left out changes nothing of the rest.
-	for size := (len(needed) + 3) / 4; size > 0 && atMost > 0; {
-		shrunk := false
-		for from := 0; from < len(needed) && atMost > 0; {
-			rest := slices.Concat(needed[:from], needed[min(from+size, len(needed)):])
-			atMost--
-			if r := play(restricted(failing.Plan, rest)); breaks(r, invariant) {
-				best, needed, shrunk = r, rest, true
-			} else {
-				from += size
-			}
+// Breaks says which of some plans is the first that still breaks an invariant, and
+// what happened in it (Result.Fired); -1 if none does. It may play them at once.
+type Breaks func([]Plan) (first int, fired []string)
+
+// Shrink makes a failing plan smaller, as long as it breaks the same invariant:
+// faults and users' doings that are not needed for it are left out, which changes
+// nothing of the rest. When ctx ends, it returns the smallest that it has found.
+//
+// It is delta debugging (Zeller and Hildebrandt, 2002), after guesses that cost
+// little: what came after the breach is left out at once, then what befell other
+// runs, then whole kinds of faults, then one thing after the other.
+func Shrink(ctx context.Context, failing *Result, breach Violation, breaks Breaks) Plan {
+	s := &shrinking{ctx: ctx, plan: failing.Plan, breaks: breaks, needed: slices.Clone(failing.Fired)}
+	before := slices.DeleteFunc(slices.Clone(failing.Fired), func(name string) bool { return failing.First[name] > breach.At })
+	others := failing.without(breach)
+	s.try([][]string{slices.DeleteFunc(slices.Clone(before), others), before, slices.DeleteFunc(slices.Clone(failing.Fired), others)})
+	s.minimize(kinds(s.needed))
+	s.minimize(singly(s.needed))
+	return restricted(s.plan, s.needed)
+}
+
+type shrinking struct {
+	ctx    context.Context //nolint:containedctx // of one call
+	plan   Plan
+	breaks Breaks
+	needed []string
+}
+
+// try plays what is left of the plan in each case, and takes the first that still
+// breaks. What did not happen in it is not needed, either.
+func (s *shrinking) try(cases [][]string) (first int) {
+	plans := make([]Plan, len(cases))
+	for i, names := range cases {
+		plans[i] = restricted(s.plan, names)
+	}
+	first, fired := s.breaks(plans)
+	if first >= 0 {
+		s.needed = slices.DeleteFunc(cases[first], func(name string) bool { return !slices.Contains(fired, name) })
+	}
+	return first
+}
+
+// minimize leaves out as many units as it can: first halves, then smaller parts.
+func (s *shrinking) minimize(units [][]string) {
+	for parts := min(2, len(units)); parts > 0 && s.ctx.Err() == nil; {
+		var cases [][][]string
+		for part := range slices.Chunk(units, (len(units)+parts-1)/parts) {
+			cases = append(cases, less(units, part))
 		}
+		first := s.try(flat(cases))
 		switch {
-		case size > 1:
-			size = (size + 1) / 2
-		case !shrunk:
-			size = 0
+		case first >= 0:
+			units = s.still(cases[first])
+			parts = min(max(parts-1, 2), len(units))
+		case parts == len(units):
+			return
+		default:
+			parts = min(2*parts, len(units))
 		}
 	}
-	return best
+}
+
+// less is what there is besides a part, which is one of the units' chunks.
+func less(units, part [][]string) [][]string {
+	return slices.DeleteFunc(slices.Clone(units), func(unit []string) bool {
+		return slices.ContainsFunc(part, func(p []string) bool { return &p[0] == &unit[0] })
+	})
+}
+
+// still are units without what is not needed any more.
+func (s *shrinking) still(units [][]string) [][]string {
+	var left [][]string
+	for _, unit := range units {
+		if unit = slices.DeleteFunc(slices.Clone(unit), func(name string) bool { return !slices.Contains(s.needed, name) }); len(unit) > 0 {
+			left = append(left, unit)
+		}
+	}
+	return left
+}
+
+func flat(cases [][][]string) [][]string {
+	names := make([][]string, len(cases))
+	for i, units := range cases {
+		names[i] = slices.Concat(units...)
+	}
+	return names
+}
+
+// kinds has one unit for each kind of fault.
+func kinds(names []string) [][]string {
+	var units [][]string
+	at := map[string]int{}
+	for _, name := range names {
+		kind, _, _ := strings.Cut(name, ": ")
+		if _, known := at[kind]; !known {
+			at[kind] = len(units)
+			units = append(units, nil)
+		}
+		units[at[kind]] = append(units[at[kind]], name)
+	}
+	return units
+}
+
+func singly(names []string) [][]string {
+	units := make([][]string, len(names))
+	for i, name := range names {
+		units[i] = []string{name}
+	}
+	return units
+}
+
+// without selects what befell runs that a breach does not name.
+func (r *Result) without(breach Violation) func(name string) bool {
+	about := r.about(breach)
+	if len(about) == 0 {
+		return func(string) bool { return false }
+	}
+	var others []string
+	for _, run := range r.runs() {
+		if !slices.Contains(about, run) {
+			others = append(others, run)
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(others, func(run string) bool { return names(name, run) })
+	}
 }
 
 func restricted(p Plan, to []string) Plan {
@@ -39,8 +140,4 @@ func restricted(p Plan, to []string) Plan {
 		p.Only[name] = true
 	}
 	return p
-}
-
-func breaks(r *Result, invariant string) bool {
-	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == invariant })
 }

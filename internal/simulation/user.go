@@ -29,9 +29,7 @@ func (w *World) does(at time.Duration, kind, name string, do func()) {
 		if w.Plan.Only != nil && !w.Plan.Only[kind+": "+name] {
 			return
 		}
-		w.ledger.mu.Lock()
-		w.ledger.fired[kind+": "+name] = kind
-		w.ledger.mu.Unlock()
+		w.ledger.fires(kind, kind+": "+name)
 		do()
 	})
 }

@@ -3,8 +3,6 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -65,8 +63,7 @@ type World struct {
 	ending    bool
 
 	mu       sync.Mutex
-	lines    []Line
-	hash     uint64
+	lines    lines
 	facts    *Facts
 	checks   []Check
 	requests int
@@ -76,12 +73,6 @@ type World struct {
 	bans     []*ban
 
 	listeners []*listener
-}
-
-// A Line is one of the timeline.
-type Line struct {
-	At   time.Duration
-	Text string
 }
 
 // Play plays a plan. It has to be called in a bubble of testing/synctest.
@@ -103,7 +94,7 @@ func Play(p Plan, s Setting) *Result {
 func newWorld(p Plan, s Setting) *World {
 	w := &World{
 		Plan: p, Agenda: turnstile.NewAgenda(), setting: s, begun: time.Now(), workload: workload(p.Workload),
-		alive: map[string]*process{}, lives: map[string]int{}, ledger: newLedger(p), hash: fnv.New64a().Sum64(),
+		alive: map[string]*process{}, lives: map[string]int{}, ledger: newLedger(p), lines: newLines(),
 	}
 	w.interference = newInterference(p, w.ledger)
 	w.interference.blindfold = newBlindfold(p, w.notef)
@@ -184,7 +175,7 @@ func (w *World) saw(e apiserver.Exchange) {
 	w.interference.blindfold.see(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lineLocked(e.String())
+	w.lines.exchange(time.Since(w.begun), e)
 	if e.Fault != "" {
 		w.facts.Faults[e.Fault]++
 	}
@@ -219,12 +210,10 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 	change := w.interference.blindfold.told(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fault := ""
 	if v.Fault != "" {
-		fault = "  ⚡ " + v.Fault
 		w.facts.Faults[v.Fault]++
 	}
-	if e.Type == "BOOKMARK" && fault == "" {
+	if e.Type == "BOOKMARK" && v.Fault == "" {
 		return
 	}
 	for _, c := range w.checks {
@@ -235,7 +224,7 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 	if w.trace != nil {
 		w.trace.told(e, change, time.Now())
 	}
-	w.lineLocked(fmt.Sprintf("%s is told %s %s/%s@%d%s", e.Watch, e.Type, e.Object.GetNamespace(), e.Object.GetName(), e.Object.Version(), fault))
+	w.lines.event(time.Since(w.begun), e, v.Fault)
 }
 
 // unknown is a resource that the program has come to use and the model lacks:
@@ -244,20 +233,6 @@ func (w *World) unknown(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.violated(Invariant{ID: "the model"})("%s is not modelled: apiserver/resources.go", path)
-}
-
-func (w *World) notef(format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lineLocked(fmt.Sprintf(format, args...))
-}
-
-func (w *World) lineLocked(text string) {
-	at := time.Since(w.begun)
-	w.lines = append(w.lines, Line{at, text})
-	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, w.hash, int64(at), text)
-	w.hash = h.Sum64()
 }
 
 // program tells whether an actor is the program.
@@ -398,7 +373,7 @@ func (w *World) violated(i Invariant) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		v := Violation{i.ID, time.Since(w.begun), fmt.Sprintf(format, args...)}
 		w.facts.Violations = append(w.facts.Violations, v)
-		w.lines = append(w.lines, Line{v.At, "✗ " + i.ID + ": " + v.What})
+		w.lines.all = append(w.lines.all, Line{At: v.At, Text: "✗ " + i.ID + ": " + v.What})
 	}
 }
 
@@ -410,9 +385,10 @@ type Result struct {
 	Hash       uint64
 	Lasted     time.Duration
 	Requests   int
-	Writes     int            // of TaskRuns and pods, by the program
-	Faults     map[string]int // by kind
-	Fired      []string       // names of what could be left out of the plan
+	Writes     int                      // of TaskRuns and pods, by the program
+	Faults     map[string]int           // by kind
+	Fired      []string                 // names of what could be left out of the plan
+	First      map[string]time.Duration // when each of them happened first
 	Facts      *Facts
 	Trace      *Trace // nil if anything was to go wrong by chance
 }
@@ -426,8 +402,8 @@ func (w *World) result() *Result {
 		}
 	}
 	r := &Result{
-		Plan: w.Plan, Violations: w.facts.Violations, Lines: w.lines, Hash: w.hash, Lasted: time.Since(w.begun),
-		Requests: w.requests, Writes: w.writes, Faults: w.facts.Faults, Facts: w.facts, Trace: w.trace,
+		Plan: w.Plan, Violations: w.facts.Violations, Lines: w.lines.all, Hash: w.lines.hash, Lasted: time.Since(w.begun),
+		Requests: w.requests, Writes: w.writes, Faults: w.facts.Faults, Facts: w.facts, Trace: w.trace, First: w.ledger.first,
 	}
 	for name := range w.ledger.fired {
 		r.Fired = append(r.Fired, name)
@@ -439,13 +415,4 @@ func (w *World) result() *Result {
 		}
 	}
 	return r
-}
-
-// Timeline writes the lines for people.
-func (r *Result) Timeline(out io.Writer, only func(Line) bool) {
-	for _, l := range r.Lines {
-		if only == nil || only(l) {
-			_, _ = fmt.Fprintf(out, "%12.6fs  %s\n", l.At.Seconds(), l.Text)
-		}
-	}
 }

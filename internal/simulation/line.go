@@ -1,0 +1,105 @@
+package simulation
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/internal/simulation/apiserver"
+)
+
+// A Line is one of the timeline.
+type Line struct {
+	At    time.Duration
+	Text  string
+	Actor string // who asked, or was told; empty: nobody
+	Run   string // the run that it is about, as namespace/name; empty: none
+}
+
+// Fault tells whether something goes wrong here.
+func (l Line) Fault() bool { return strings.Contains(l.Text, "⚡") }
+
+// Breach tells whether an invariant is broken here.
+func (l Line) Breach() bool { return strings.HasPrefix(l.Text, "✗") }
+
+// lines are the timeline while it grows, and its hash.
+type lines struct {
+	all  []Line
+	hash uint64
+	runs map[object]string // the run of each object that belongs to one
+}
+
+func newLines() lines { return lines{hash: fnv.New64a().Sum64(), runs: map[object]string{}} }
+
+func (l *lines) add(line Line) {
+	l.all = append(l.all, line)
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, l.hash, int64(line.At), line.Text)
+	l.hash = h.Sum64()
+}
+
+// exchange is the line of one.
+func (l *lines) exchange(at time.Duration, e apiserver.Exchange) {
+	o := e.After
+	if o == nil {
+		o = e.Before
+	}
+	l.add(Line{at, e.String(), e.Actor, l.runOf(object{e.Resource, e.Key}, o)})
+}
+
+// event is the line of what a watch is told.
+func (l *lines) event(at time.Duration, e apiserver.Event, fault string) {
+	if fault != "" {
+		fault = "  ⚡ " + fault
+	}
+	o := object{resource: e.Watch.Resource}
+	o.key.Namespace, o.key.Name = e.Object.GetNamespace(), e.Object.GetName()
+	text := fmt.Sprintf("%s is told %s %s@%d%s", e.Watch, e.Type, o.key, e.Object.Version(), fault)
+	l.add(Line{at, text, e.Watch.Actor, l.runOf(o, e.Object)})
+}
+
+// note is the line of what is neither.
+func (l *lines) note(at time.Duration, text string) {
+	line := Line{At: at, Text: text}
+	if first, _, _ := strings.Cut(text, " "); program(first) {
+		line.Actor = first
+	}
+	l.add(line)
+}
+
+func (l *lines) runOf(o object, is *apiserver.Object) string {
+	switch {
+	case o.key.Name == "":
+		return ""
+	case o.resource == "taskruns":
+		return o.key.String()
+	case o.resource == "events": // named for what they tell of
+		return o.key.Namespace + "/" + o.key.Name[:max(0, strings.LastIndex(o.key.Name, "."))]
+	}
+	if is != nil && is.Unstructured != nil {
+		if owner := metav1.GetControllerOf(is); owner != nil && owner.Kind == "TaskRun" {
+			l.runs[o] = o.key.Namespace + "/" + owner.Name
+		}
+	}
+	return l.runs[o]
+}
+
+// notef puts a line into the timeline that is about no request.
+func (w *World) notef(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines.note(time.Since(w.begun), fmt.Sprintf(format, args...))
+}
+
+// Timeline writes the lines for people.
+func (r *Result) Timeline(out io.Writer, only func(Line) bool) {
+	for _, l := range r.Lines {
+		if only == nil || only(l) {
+			_, _ = fmt.Fprintf(out, "%12.6fs  %s\n", l.At.Seconds(), l.Text)
+		}
+	}
+}
