@@ -15,6 +15,7 @@ FUZZTIME ?= 30s
 SEEDS ?= 100
 FROM  ?= 1
 SEED  ?=
+REPLAYS ?= 20
 ONLY  ?=
 # The tag, how far from it, and the commit: v0.1.0-0-gabcdef1
 VERSION ?= $(shell git describe --tags --always --long --abbrev=7 --dirty 2>/dev/null || echo unknown)
@@ -84,13 +85,20 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 		done; \
 	done
 
+# The last line that a simulation prints is what it came to.
+SIMULATION = $(GO) test -count=1 -timeout 0 -v -run '$(1)' . | grep -v -E '^(=== RUN|PASS$$|--- (PASS|SKIP)|ok  )|_test.go:[0-9]+: .*ask for others$$'
+
 .PHONY: sim
-sim: ## the whole program in a simulated cluster, SEEDS (100) storms of faults from FROM (1) on, or one: SEED=7
-	$(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) FROM=$(FROM) $(GO) test -count=1 -timeout 0 -v -run InAStorm .
+sim: ## the whole program in a simulated cluster: SEEDS (100) storms of faults from FROM (1) on; or one, SEED=7; or PLAN='what a failure printed'
+	@$(if $(PLAN)$(SEED),SEED=$(SEED) $(call SIMULATION,^TestOnePlan$$),SEEDS=$(SEEDS) FROM=$(FROM) $(call SIMULATION,InAStorm))
 
 .PHONY: sim-plans
-sim-plans: ## a crash at every write, a stale cache, dropped events: every systematic plan
-	PLANS=all $(GO) test -count=1 -timeout 0 -v -run AFaultAtAny .
+sim-plans: ## a crash at every write, a stale cache, unseen changes: every systematic plan
+	@PLANS=all $(call SIMULATION,AFaultAtAny)
+
+.PHONY: sim-replay
+sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same each time
+	@REPLAYS=$(REPLAYS) SEEDS=$(if $(filter file,$(origin SEEDS)),10,$(SEEDS)) FROM=$(FROM) $(call SIMULATION,TheSameEachTime)
 
 .PHONY: bench
 bench: ## the chain beside client-go's, one table (some minutes); ONLY='sync|queue' for a part of it

@@ -3,22 +3,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand"
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,14 +28,17 @@ import (
 
 // Which simulations are played is for the environment to say:
 //
-//	SEED=7                  the storm of one seed, with its whole timeline
-//	SEEDS=500 [FROM=1]      the storms of many
-//	PLANS=all               all systematic plans
-//	                        none of them: a few of both, others each day
+//	SEED=7                    the storm of one seed, with its whole timeline
+//	PLAN='seed=7 workload=…'  one plan, as a failure prints it, with its whole timeline
+//	SEEDS=500 [FROM=1]        the storms of many seeds
+//	REPLAYS=20 [SEEDS, FROM]  the storms of some seeds, so many times each
+//	PLANS=all                 all systematic plans
+//	                          none of them: a few of each, others each day
+//	SHRINK=1m                 how long a failing plan is made smaller
+//	TIMELINES=DIRECTORY       where timelines are written. Default: .build/simulation
 const (
-	seedEnv, seedsEnv, fromEnv = "SEED", "SEEDS", "FROM"
-	plansEnv                   = "PLANS"
-	shareEnv                   = "SIMULATION_SHARE" // of a child: which of how many, and where to write
+	seedEnv, planEnv, seedsEnv, fromEnv, replaysEnv, plansEnv = "SEED", "PLAN", "SEEDS", "FROM", "REPLAYS", "PLANS"
+	shrinkEnv, timelinesEnv                                   = "SHRINK", "TIMELINES"
 )
 
 // simulated is the program as a simulation runs it.
@@ -84,6 +84,24 @@ func hush(t *testing.T) {
 	klog.SetOutput(io.Discard)
 }
 
+// judged plays a plan, and holds what it comes to against what the same comes to
+// without its one fault, if it has one.
+func judged(t *testing.T, p simulation.Plan, clean map[string]*simulation.Result) *simulation.Result {
+	t.Helper()
+	r := play(t, p)
+	if p.Chaos > 0 {
+		return r
+	}
+	p.Crash, p.Stale, p.Unseen = nil, nil, nil
+	without := clean[p.String()]
+	if without == nil {
+		without = play(t, p)
+		clean[p.String()] = without
+	}
+	r.Violations = append(r.Violations, simulation.Compare(without, r)...)
+	return r
+}
+
 func stormOf(seed int) simulation.Plan {
 	return simulation.Plan{Seed: turnstile.Seed(seed), Workload: simulation.Storm, Chaos: 1}
 }
@@ -95,40 +113,185 @@ func fromEnvironment(name string, otherwise int) int {
 	return otherwise
 }
 
-// today changes which seeds and plans are tried, once a day.
-func today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
-
-func TestInAStormNothingIsLostAndNothingIsDoneTwice(t *testing.T) {
-	switch share := os.Getenv(shareEnv); {
-	case os.Getenv(plansEnv) != "" || strings.HasPrefix(share, plansEnv):
-		t.Skip("plans are asked for")
-	case share != "":
-		playShare(t, share, func(i int) *simulation.Result { return play(t, stormOf(i)) })
-	case os.Getenv(seedEnv) != "":
-		r := play(t, stormOf(fromEnvironment(seedEnv, 1)))
-		r.Timeline(os.Stdout, nil)
-		explain(t, r)
-	default:
-		n, from := fromEnvironment(seedsEnv, 4), fromEnvironment(fromEnv, 1)
-		if os.Getenv(seedsEnv) == "" {
-			from = 1 + today()*n
-		}
-		s := playAll(t, seedsEnv, from, n)
-		fmt.Printf("seeds=%d virtual_hours=%.0f requests=%d faults=%d least_hit=%s violations=%d\n",
-			s.Plans, s.Lasted.Hours(), s.Requests, s.all(), s.least(), s.Violations)
+// onlyIf skips the test when the environment asks for others.
+func onlyIf(t *testing.T, asked ...string) {
+	t.Helper()
+	others := slices.DeleteFunc([]string{seedEnv, planEnv, seedsEnv, replaysEnv, plansEnv, childEnv}, func(name string) bool {
+		return os.Getenv(name) == "" || slices.Contains(asked, name)
+	})
+	if len(others) > 0 {
+		t.Skipf("%q ask for others", others)
 	}
 }
 
-// explain makes a failing plan smaller, and tells of it.
-func explain(t *testing.T, r *simulation.Result) {
-	t.Helper()
-	if len(r.Violations) == 0 {
-		return
+// today changes which seeds and plans are tried, once a day.
+func today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
+
+// seeds are those that the environment asks for, or a few of today's.
+func seeds(few int) (plans []simulation.Plan) {
+	n, from := fromEnvironment(seedsEnv, few), fromEnvironment(fromEnv, 1)
+	if os.Getenv(seedsEnv) == "" {
+		from = 1 + today()*few
 	}
-	smallest := simulation.Shrink(r, r.Violations[0].Invariant, fromEnvironment("SHRINK", 150), func(p simulation.Plan) *simulation.Result { return play(t, p) })
-	var text bytes.Buffer
-	smallest.Explain(&text, revision())
-	t.Error(text.String())
+	for i := range n {
+		plans = append(plans, stormOf(from+i))
+	}
+	return plans
+}
+
+func TestInAStormNothingIsLostAndNothingIsDoneTwice(t *testing.T) {
+	onlyIf(t, seedsEnv)
+	var s summary
+	for _, one := range playAll(t, seeds(2)) {
+		s.add(one)
+	}
+	fmt.Printf("seeds=%d virtual_hours=%.0f requests=%d faults=%d least_hit=%s violations=%d\n",
+		s.Plans, s.Lasted.Hours(), s.Requests, s.all(), s.least(), len(s.Violations))
+}
+
+// The plan that PLAN or SEED names, and nothing else.
+func TestOnePlan(t *testing.T) {
+	p := stormOf(fromEnvironment(seedEnv, 1))
+	var err error
+	switch text := os.Getenv(planEnv); {
+	case text != "":
+		if p, err = simulation.ParsePlan(text); err != nil {
+			t.Fatal(err)
+		}
+	case os.Getenv(seedEnv) == "":
+		t.Skip("SEED or PLAN asks for one")
+	}
+	r := judged(t, p, map[string]*simulation.Result{})
+	r.Timeline(os.Stdout, nil)
+	if len(r.Violations) > 0 {
+		t.Error(explained(t, r))
+	}
+	text, html := r.Tell(revision())
+	fmt.Println(wrote(t, "seed-"+fmt.Sprint(p.Seed), text, html))
+	fmt.Printf("plan=%q violations=%d\n", p, len(r.Violations))
+}
+
+func TestAStormIsTheSameEachTime(t *testing.T) {
+	onlyIf(t, replaysEnv, seedsEnv)
+	replays, some := fromEnvironment(replaysEnv, 3), seeds(2)
+	if os.Getenv(replaysEnv) == "" && os.Getenv(seedsEnv) != "" {
+		t.Skip("SEEDS asks for one play of each")
+	}
+	var all []simulation.Plan
+	for range replays {
+		all = append(all, some...)
+	}
+	hashes := map[string]map[uint64]bool{}
+	for _, s := range playAll(t, all) {
+		if hashes[s.Plan] == nil {
+			hashes[s.Plan] = map[uint64]bool{}
+		}
+		hashes[s.Plan][s.Hash] = true
+	}
+	different := 0
+	for _, p := range some {
+		if n := len(hashes[p.String()]); n > 1 {
+			different += n - 1
+			t.Errorf("%d plays of %s are %d different ones: %s", replays, p, n, firstDifference(t, p))
+		}
+	}
+	fmt.Printf("seeds=%d replays=%d different=%d\n", len(some), replays, different)
+}
+
+// firstDifference plays a plan until two plays are not the same, and says where.
+func firstDifference(t *testing.T, p simulation.Plan) string {
+	t.Helper()
+	a := play(t, p)
+	for range 20 {
+		b := play(t, p)
+		for i := range min(len(a.Lines), len(b.Lines)) {
+			if a.Lines[i] != b.Lines[i] {
+				return fmt.Sprintf("line %d is %v once, and then %v", i, a.Lines[i], b.Lines[i])
+			}
+		}
+		if len(a.Lines) != len(b.Lines) {
+			return fmt.Sprintf("%d lines once, and then %d", len(a.Lines), len(b.Lines))
+		}
+	}
+	return "not here, in 20 plays"
+}
+
+// plans are systematic plans of every workload: all of them, or a few of each kind.
+func plans(t *testing.T, few int) (all []simulation.Plan) {
+	t.Helper()
+	for _, w := range simulation.Workloads() {
+		r := play(t, simulation.Plan{Seed: turnstile.Seed(today()), Workload: w.Name})
+		if len(r.Violations) > 0 {
+			t.Error(explained(t, r))
+		}
+		all = slices.Concat(all, simulation.Systematic(r, few))
+	}
+	return all
+}
+
+func TestAFaultAtAnyPointChangesNothingInTheEnd(t *testing.T) {
+	onlyIf(t, plansEnv)
+	few := 0
+	if os.Getenv(plansEnv) == "" {
+		few = 1
+	}
+	var s summary
+	kinds := map[string]int{}
+	traces := map[uint64]bool{}
+	for _, one := range playAll(t, plans(t, few)) {
+		if traces[one.Hash] {
+			kinds["the same as another"]++
+			continue
+		}
+		traces[one.Hash] = true
+		kinds[one.Kind]++
+		s.add(one)
+	}
+	if same := kinds["the same as another"]; same > 0 {
+		fmt.Printf("%d more came to the same trace as another one, and are not counted\n", same)
+	}
+	fmt.Printf("plans=%d crash=%d stale=%d unobserved=%d violations=%d\n", s.Plans, kinds["crash"], kinds["stale"], kinds["unobserved"], len(s.Violations))
+}
+
+// explained makes a failing plan smaller, and tells of it.
+func explained(t *testing.T, r *simulation.Result) string {
+	t.Helper()
+	limit, err := time.ParseDuration(os.Getenv(shrinkEnv))
+	if err != nil {
+		limit = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	breach := r.Violations[0]
+	if len(r.Fired) > 0 {
+		smallest := simulation.Shrink(ctx, r, breach, inChildren(ctx, t, breach.Invariant))
+		if s := judged(t, smallest, map[string]*simulation.Result{}); len(s.Violations) > 0 {
+			r = s
+		}
+	}
+	text, html := r.Tell(revision())
+	return text + wrote(t, fmt.Sprintf("seed-%d-%s", r.Plan.Seed, breach.Invariant), text, html)
+}
+
+var unfitForFiles = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// wrote writes a timeline, as text and as a page, and says where.
+func wrote(t *testing.T, name, text string, html []byte) string {
+	t.Helper()
+	dir := os.Getenv(timelinesEnv)
+	if dir == "" {
+		dir = filepath.Join(".build", "simulation")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, unfitForFiles.ReplaceAllString(name, "-"))
+	for end, content := range map[string][]byte{".txt": []byte(text), ".html": html} {
+		if err := os.WriteFile(file+end, content, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	return fmt.Sprintf("  timeline: %s.txt, and %s.html for a browser", file, file)
 }
 
 func revision() string {
@@ -137,220 +300,4 @@ func revision() string {
 		return version
 	}
 	return strings.TrimSpace(string(out))
-}
-
-func TestAStormIsTheSameEachTime(t *testing.T) {
-	if os.Getenv(shareEnv)+os.Getenv(seedEnv)+os.Getenv(seedsEnv)+os.Getenv(plansEnv) != "" {
-		t.Skip("others are asked for")
-	}
-	p := stormOf(fromEnvironment("REPLAY", 1+today()))
-	first := play(t, p)
-	for range 2 {
-		if again := play(t, p); again.Hash != first.Hash {
-			keep(t, "first", first)
-			keep(t, "again", again)
-			t.Fatalf("%s: %s", p, firstDifference(first, again))
-		}
-	}
-}
-
-// keep writes a timeline to the directory that TIMELINES names, if it does.
-func keep(t *testing.T, name string, r *simulation.Result) {
-	t.Helper()
-	dir := os.Getenv("TIMELINES")
-	if dir == "" {
-		return
-	}
-	var text bytes.Buffer
-	r.Timeline(&text, nil)
-	if err := os.WriteFile(dir+"/"+name+".txt", text.Bytes(), 0o644); err != nil {
-		t.Error(err)
-	}
-}
-
-func firstDifference(a, b *simulation.Result) string {
-	for i := range min(len(a.Lines), len(b.Lines)) {
-		if a.Lines[i] != b.Lines[i] {
-			return fmt.Sprintf("line %d is %v once, and then %v", i, a.Lines[i], b.Lines[i])
-		}
-	}
-	return fmt.Sprintf("%d lines once, and then %d", len(a.Lines), len(b.Lines))
-}
-
-// plans are all systematic plans, or a few of each workload, in one order. Those
-// of the burst are so many that even all of them are not all.
-func plans(t *testing.T, few int) (all []simulation.Plan, clean map[string]*simulation.Result) {
-	t.Helper()
-	clean = map[string]*simulation.Result{}
-	for _, w := range simulation.Workloads() {
-		seed := turnstile.Seed(today())
-		r := play(t, simulation.Plan{Seed: seed, Workload: w.Name})
-		if len(r.Violations) > 0 {
-			t.Errorf("without faults: %s: %v", w.Name, r.Violations)
-		}
-		clean[w.Name] = r
-		most := few
-		if most == 0 && r.Writes > 100 {
-			most = 100
-		}
-		crash, stale, unseen := simulation.Systematic(r, most)
-		all = slices.Concat(all, crash, stale, unseen)
-	}
-	return all, clean
-}
-
-func TestAFaultAtAnyPointChangesNothingInTheEnd(t *testing.T) {
-	few := 1
-	if os.Getenv(plansEnv) != "" || strings.HasPrefix(os.Getenv(shareEnv), plansEnv) {
-		few = 0
-	}
-	switch share := os.Getenv(shareEnv); {
-	case os.Getenv(seedEnv)+os.Getenv(seedsEnv) != "" || strings.HasPrefix(share, seedsEnv):
-		t.Skip("seeds are asked for")
-	case share != "":
-		all, clean := plans(t, few)
-		playShare(t, share, func(i int) *simulation.Result {
-			r := play(t, all[i])
-			r.Violations = append(r.Violations, simulation.Compare(clean[r.Plan.Workload], r)...)
-			return r
-		})
-	default:
-		all, clean := plans(t, few)
-		var s summary
-		if few == 0 {
-			s = playAll(t, plansEnv, 0, len(all))
-		} else {
-			for _, p := range all {
-				r := play(t, p)
-				r.Violations = append(r.Violations, simulation.Compare(clean[p.Workload], r)...)
-				s.add(played(r))
-				report(t, played(r))
-			}
-		}
-		crash, stale, unseen := 0, 0, 0
-		for _, p := range all {
-			switch {
-			case p.Crash != nil:
-				crash++
-			case p.Stale != nil:
-				stale++
-			default:
-				unseen++
-			}
-		}
-		fmt.Printf("plans=%d crash=%d stale=%d unobserved=%d violations=%d\n", s.Plans, crash, stale, unseen, s.Violations)
-	}
-}
-
-// A summary is of one plan, or of many.
-type summary struct {
-	Plans      int
-	Plan       string
-	Lasted     time.Duration
-	Requests   int
-	Faults     map[string]int
-	Violations int
-	Text       string
-}
-
-func played(r *simulation.Result) summary {
-	s := summary{Plans: 1, Plan: r.Plan.String(), Lasted: r.Lasted, Requests: r.Requests, Faults: r.Faults, Violations: len(r.Violations)}
-	for _, v := range r.Violations {
-		s.Text += fmt.Sprintf("  %s after %s: %.2000s\n", v.Invariant, v.At, v.What)
-	}
-	return s
-}
-
-func (s *summary) add(o summary) {
-	s.Plans, s.Lasted, s.Requests, s.Violations = s.Plans+o.Plans, s.Lasted+o.Lasted, s.Requests+o.Requests, s.Violations+o.Violations
-	if s.Faults == nil {
-		s.Faults = map[string]int{}
-	}
-	for kind, n := range o.Faults {
-		s.Faults[kind] += n
-	}
-}
-
-func (s *summary) all() (n int) {
-	for _, kind := range simulation.Kinds() {
-		n += s.Faults[kind]
-	}
-	return n
-}
-
-func (s *summary) least() string {
-	kinds := simulation.Kinds()
-	least := slices.MinFunc(kinds, func(a, b string) int { return s.Faults[a] - s.Faults[b] })
-	return fmt.Sprintf("%s:%d", least, s.Faults[least])
-}
-
-func report(t *testing.T, s summary) {
-	t.Helper()
-	if s.Violations > 0 {
-		t.Errorf("%s COMMIT=%s\n%s", s.Plan, revision(), s.Text)
-	}
-}
-
-// playAll has child processes play the plans from one on, each with one thread:
-// client-go draws from a source that is the process's.
-func playAll(t *testing.T, what string, from, n int) summary {
-	t.Helper()
-	children := min(runtime.NumCPU(), n)
-	dir := t.TempDir()
-	var wait sync.WaitGroup
-	for c := range children {
-		wait.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run=^"+strings.Split(t.Name(), "/")[0]+"$", "-test.timeout=0")
-			file := fmt.Sprint(dir, "/", c)
-			cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("%s=%s %d %d %d %s", shareEnv, what, from+c, from+n, children, file))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%.20000s", err, out)
-			}
-		})
-	}
-	wait.Wait()
-	var sum summary
-	for c := range children {
-		raw, err := os.ReadFile(fmt.Sprint(dir, "/", c))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		for d := json.NewDecoder(bytes.NewReader(raw)); d.More(); {
-			var s summary
-			if err := d.Decode(&s); err != nil {
-				t.Fatal(err)
-			}
-			sum.add(s)
-			report(t, s)
-		}
-	}
-	if os.Getenv("HITS") != "" {
-		for _, kind := range slices.Sorted(maps.Keys(sum.Faults)) {
-			fmt.Printf("%6d %s\n", sum.Faults[kind], kind)
-		}
-	}
-	return sum
-}
-
-// playShare is a child's part.
-func playShare(t *testing.T, share string, play func(int) *simulation.Result) {
-	t.Helper()
-	var what, file string
-	var from, to, step int
-	if _, err := fmt.Sscan(share, &what, &from, &to, &step, &file); err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := from; i < to; i += step {
-		if err := json.NewEncoder(out).Encode(played(play(i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,12 +9,14 @@
 //
 // A Plan is a seed, what users do, and what goes wrong: by chance in a storm, or
 // at one point in a systematic plan. Play plays it in a bubble of testing/synctest
-// and returns what was broken. Shrink makes a failing plan smaller, Explain tells
+// and returns what was broken. Shrink makes a failing plan smaller, Result.Tell tells
 // of it. Tests at the module's root call them, since the program is there:
 //
-//	SEED=7     go test -run InAStorm .      one seed, with its timeline
-//	SEEDS=500  go test -run InAStorm .      many, in child processes
-//	PLANS=all  go test -run AFaultAtAny .   every systematic plan
+//	make sim SEED=7           one seed, with its timeline
+//	make sim SEEDS=500        many, in child processes
+//	PLAN='…' make sim         the plan that a failure printed
+//	make sim-plans            every systematic plan
+//	make sim-replay           seeds that are played again and again, to the same hash
 //
 // # What it promises
 //
@@ -23,7 +25,11 @@
 //  2. A fault that is left out (Plan.Only) changes no draw of another one.
 //  3. A storm is 50 minutes; then nothing goes wrong, and every run has two minutes
 //     beside its own work; then come ten minutes in which nothing may be written.
-//  4. A process that is killed sends nothing more, and is told nothing more, from
+//  4. The text of a plan is the plan (TestAPlansTextIsThePlan). Shrink leaves what is
+//     needed for the breach, and nothing else if it has the time
+//     (TestShrinkLeavesWhatMattersAlone).
+//  5. What it came to is a page that stands alone (TestAPageStandsAlone).
+//  6. A process that is killed sends nothing more, and is told nothing more, from
 //     the moment of its death, though its goroutines take some time to go.
 //
 // # How to add

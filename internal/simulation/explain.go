@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -15,11 +16,18 @@ func (r *Result) Explain(out io.Writer, commit string) {
 		_, _ = fmt.Fprintf(out, "  broken: %s (%s), after %s: %s\n", v.Invariant, says(v.Invariant), v.At, v.What)
 	}
 	_, _ = fmt.Fprintf(out, "  again: %s\n  what went wrong, and what users did:\n", r.Plan.Command())
-	for _, name := range r.Fired {
+	for _, name := range r.inOrder() {
 		_, _ = fmt.Fprintf(out, "    %s\n", name)
 	}
 	_, _ = fmt.Fprintln(out, "  timeline:")
 	r.Timeline(out, r.matters())
+}
+
+// inOrder is what happened, as it happened first.
+func (r *Result) inOrder() []string {
+	fired := slices.Clone(r.Fired)
+	slices.SortStableFunc(fired, func(a, b string) int { return cmp.Compare(r.First[a], r.First[b]) })
+	return fired
 }
 
 // Command is what plays the plan again.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/internal/simulation/apiserver"
@@ -69,6 +70,13 @@ func (l *lines) note(at time.Duration, text string) {
 		line.Actor = first
 	}
 	l.add(line)
+}
+
+// mishap is the line of what is going to happen to a pod.
+func (l *lines) mishap(at time.Duration, pod *corev1.Pod, kind string) {
+	o := object{resource: "pods"}
+	o.key.Namespace, o.key.Name = pod.Namespace, pod.Name
+	l.add(Line{at, fmt.Sprintf("⚡ pods/%s is in for: %s", o.key, kind), "kubelet", l.runOf(o, nil)})
 }
 
 func (l *lines) runOf(o object, is *apiserver.Object) string {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"millrace/internal/simulation/apiserver"
@@ -16,9 +17,10 @@ import (
 //     concern the write's run, the first unseen until the second.
 //
 // few limits how many of each kind there are; 0 does not.
-func Systematic(clean *Result, few int) (crash, stale, unseen []Plan) {
+func Systematic(clean *Result, few int) []Plan {
 	base := Plan{Seed: clean.Plan.Seed, Workload: clean.Plan.Workload}
-	return some(crashes(base, clean.Trace), few), some(timeTravels(base, clean.Trace), few), some(unobserved(base, clean.Trace), few)
+	crash, stale, unseen := crashes(base, clean.Trace), timeTravels(base, clean.Trace), unobserved(base, clean.Trace)
+	return slices.Concat(some(crash, few), some(stale, few), some(unseen, few))
 }
 
 func crashes(base Plan, t *Trace) []Plan {

@@ -259,6 +259,7 @@ func (w *World) disturbed(pod *corev1.Pod, kind string) {
 	defer w.mu.Unlock()
 	w.facts.disturb(pod, kind)
 	w.facts.Faults["pod "+kind]++
+	w.lines.mishap(time.Since(w.begun), pod, kind)
 }
 
 // collectOrphans is the garbage collector.
