@@ -30,6 +30,8 @@ type Facts struct {
 	Newest     map[string]uint64 // version of the last change, by resource
 
 	RenewDeadline, RetryPeriod time.Duration
+	Troubles
+
 
 	logs  lockedBuffer
 	links []*apiserver.Link
@@ -77,6 +79,7 @@ func newFacts(w *World) *Facts {
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 	}
+		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
 }
 
 // see follows the runs.

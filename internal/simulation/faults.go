@@ -31,7 +31,7 @@ func requestFaults() []requestFault {
 	code := func(code int, reason metav1.StatusReason, message string) func(turnstile.Seed, apiserver.Request) apiserver.Verdict {
 		return refuse(answerOf(code, reason, message))
 	}
-	return append(spoiledLists(), []requestFault{
+	return slices.Concat(spoiledLists(), refusedOnce(), []requestFault{
 		{"410 on a continuation", 0.15, continues, refuse(apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))},
 		{"410 when a watch opens", 0.03, opens, refuse(apierrors.NewResourceExpired("too old resource version"))},
 		{"watch closed at once", 0.03, watches, just(apiserver.Verdict{End: apiserver.Close})},
@@ -62,16 +62,24 @@ func requestFaults() []requestFault {
 			return apiserver.Verdict{Wait: s.Between(20*time.Second, 30*time.Second, "latency", r.String())}
 		}},
 
-		{"quota exceeded", 0.02, createsPod, refuse(quotaExceeded())},
-		{"LimitRange", 0.02, createsPod, refuse(limitRange())},
-		{"another webhook's No", 0.02, createsPod, refuse(webhookSaysNo())},
-		{"another webhook is away", 0.02, createsPod, refuse(webhookAway())},
-		{"no ServiceAccount", 0.02, createsPod, refuse(noServiceAccount())},
-
 		{"killed before a write is sent", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeActing})},
 		{"killed after a write, its answer lost", 0.004, work, just(apiserver.Verdict{Kill: apiserver.BeforeAnswering})},
 		{"killed after a write's answer", 0.004, work, just(apiserver.Verdict{Kill: apiserver.AfterAnswering})},
-	}...)
+	})
+}
+
+// refusedOnce are refusals of a pod that may be taken the next time: no run is to
+// fail for them.
+func refusedOnce() []requestFault {
+	var faults []requestFault
+	for kind, err := range map[string]*apierrors.StatusError{
+		"quota exceeded": quotaExceeded(), "LimitRange": limitRange(), "another webhook's No": webhookSaysNo(),
+		"another webhook is away": webhookAway(), "no ServiceAccount": noServiceAccount(),
+	} {
+		faults = append(faults, requestFault{kind, 0.02, createsPod, just(apiserver.Verdict{Refuse: err})})
+	}
+	slices.SortFunc(faults, func(a, b requestFault) int { return strings.Compare(a.kind, b.kind) })
+	return faults
 }
 
 // spoilings are what a list or an event can show in place of an object, and how

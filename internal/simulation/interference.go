@@ -15,6 +15,7 @@ type interference struct {
 	ledger *ledger
 	terms  func(actor string) // has a process told to stop
 	now    func() uint64      // the store's version
+	quick  bool               // events take next to no time
 
 	requests []requestFault
 	events   []eventFault
@@ -126,7 +127,11 @@ func (i *interference) Event(e apiserver.Event) apiserver.EventVerdict {
 	if !due {
 		v = i.befallEvent(e)
 	}
-	v.Wait += i.plan.Seed.Between(200*time.Microsecond, 5*time.Millisecond, "told", e.Watch.String(), fmt.Sprint(e.N))
+	low, high := 200*time.Microsecond, 5*time.Millisecond
+	if i.quick {
+		low, high = time.Microsecond, 20*time.Microsecond
+	}
+	v.Wait += i.plan.Seed.Between(low, high, "told", e.Watch.String(), fmt.Sprint(e.N))
 	return v
 }
 

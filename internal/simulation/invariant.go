@@ -35,9 +35,23 @@ func Invariants() []Invariant {
 		{"I7", "the caches are what the server has, and the queues are empty", cachesAreTrue},
 		{"I8", "every write insists on what it was decided for, and is made by the leader", writesInsist},
 		{"I9", "a process that has stopped leaves nothing running", nothingLeaks},
-		{"I10", "no more keys wait than there are objects", queuesAreShort},
+		{"I10", "what is held, and what waits, is bounded by what there is", bounded},
 		{"I11", "an outage is not made worse", backsOff},
 		{"I12", "what is secret is told to nobody", secretsAreKept},
+		{"I13", "nothing is asked for that the manifests do not grant", onlyWhatIsGranted},
 		{"I16", "a run comes to what it would have come to without faults", sameEnds},
+		{"fault 5", "a watch that says nothing is given up within 90 s", silenceIsNoticed},
+		{"fault 17", "a pod that is refused for now is waited for", waitsForOthers},
+	}
+}
+
+// together checks two things under one number.
+func together(a, b func(*Facts, report) Check) func(*Facts, report) Check {
+	return func(f *Facts, report report) Check {
+		first, second := a(f, report), b(f, report)
+		first.See = func(see func(apiserver.Exchange)) func(apiserver.Exchange) {
+			return func(e apiserver.Exchange) { see(e); second.See(e) }
+		}(first.See)
+		return first
 	}
 }

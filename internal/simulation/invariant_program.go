@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +35,9 @@ func cachesAreTrue(f *Facts, report report) Check {
 				if got := metric(metrics, `informer_queued_items{resource="`+resource+`"}`); got != 0 {
 					report("%s has %g %s that wait to be taken into its cache", pod, got, resource)
 				}
+				if got := metric(metrics, `quarantined_keys{resource="`+resource+`"}`); got > 0 {
+					report("%s has %g %s in quarantine", pod, got, resource)
+				}
 				if got := metric(metrics, `informer_store_resource_version{resource="`+resource+`"}`); got < float64(f.Newest[resource]) && held > 0 {
 					report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, f.Newest[resource])
 				}
@@ -46,31 +48,6 @@ func cachesAreTrue(f *Facts, report report) Check {
 			}
 		}
 	}}
-}
-
-// queuesAreShort is I10, for who does not lead: its queue has nobody who takes
-// keys from it.
-func queuesAreShort(f *Facts, report report) Check {
-	return Check{End: func() {
-		for pod, metrics := range f.Metrics {
-			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got > float64(f.Held["taskruns"]) {
-				report("%s has %g keys in its queue, and there are %d runs", pod, got, f.Held["taskruns"])
-			}
-		}
-	}}
-}
-
-// metric reads one of a text; -1 if it is not there.
-func metric(text, name string) float64 {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			if err == nil {
-				return v
-			}
-		}
-	}
-	return -1
 }
 
 // writesInsist is I8.

@@ -218,13 +218,15 @@ func (d *door) Close() error {
 
 func (d *door) Addr() net.Addr { return &net.UnixAddr{Name: "metrics"} }
 
-func (d *door) dial(context.Context, string, string) (net.Conn, error) {
+func (d *door) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
 	case d.knock <- far:
 		return near, nil
 	case <-d.shut:
 		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

@@ -8,11 +8,32 @@ import (
 	"millrace/internal/simulation/apiserver"
 )
 
+// Troubles are facts about what went wrong, and how the program stood it.
+type Troubles struct {
+	// Grants are what the manifests grant, nil for all there is; Used counts what
+	// each was used for.
+	Grants []Grant
+	Used   map[Grant]int
+	// Silences are watches that were given up because they said nothing.
+	Silences []Silence
+	// Samples are the metrics of processes in the storm.
+	Samples []Sample
+	// Flood is what came of the scenario of that name.
+	Flood Flood
+}
+
 // A Silence is a watch that was accepted and then said nothing, until it was given
 // up.
 type Silence struct {
 	Watch    apiserver.Request
 	From, To time.Time
+}
+
+// A Sample is what a process said of itself at one time.
+type Sample struct {
+	Pod     string
+	At      time.Time
+	Metrics string
 }
 
 // withoutTask notes that no Task is there: runs that look for one now may fail.
@@ -26,5 +47,32 @@ func (f *Facts) withoutTask() {
 		if r.Spec.TaskRef != nil && r.Status.TaskSpec == nil {
 			run.Disturbed = append(run.Disturbed, kind)
 		}
+	}
+}
+
+// silent is told of a watch that was given up.
+func (w *World) silent(watch apiserver.Request, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts.Silences = append(w.facts.Silences, Silence{watch, since, time.Now()})
+}
+
+// sample reads metrics now and then, until the storm is over.
+func (w *World) sample(until time.Duration) {
+	const every = 10 * time.Minute
+	for at := every / 2; at < until; at += every {
+		w.Agenda.After(at+w.Plan.Seed.Between(0, time.Minute, "sample", at.String()), func() {
+			for pod, p := range w.alive {
+				w.processes.Go(func() { w.note(pod, p.door.get("/metrics")) })
+			}
+		})
+	}
+}
+
+func (w *World) note(pod, metrics string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if metrics != "" { // else it was not there yet, or any more
+		w.facts.Samples = append(w.facts.Samples, Sample{pod, time.Now(), metrics})
 	}
 }

@@ -14,12 +14,14 @@ import (
 
 // creates has a user create a run, at a time.
 func (w *World) creates(at time.Duration, ns, name string, what recipe) {
-	w.does(at, "user run", ns+"/"+name, func() {
-		spec, expect := what(drawer(w.Plan.Seed, ns+"/"+name))
-		run := &crds.TaskRun{Spec: spec}
-		run.Namespace, run.Name, run.Annotations = ns, name, expect.annotation()
-		_, _ = w.user.Create("taskruns", run)
-	})
+	w.does(at, "user run", ns+"/"+name, func() { w.create(ns, name, what) })
+}
+
+func (w *World) create(ns, name string, what recipe) {
+	spec, expect := what(drawer(w.Plan.Seed, ns+"/"+name))
+	run := &crds.TaskRun{Spec: spec}
+	run.Namespace, run.Name, run.Annotations = ns, name, expect.annotation()
+	_, _ = w.user.Create("taskruns", run)
 }
 
 // does has a user do something, unless the plan was restricted to other things.

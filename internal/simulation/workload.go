@@ -23,6 +23,11 @@ type Workload struct {
 	Replicas int
 
 	verbosity int // of the log
+
+	// Of a scenario:
+	brief bool                       // it ends as soon as it has lasted, with nobody settled
+	quick bool                       // watches tell all at once
+	judge func(*Facts, report) Check // what it is about
 }
 
 func (l Workload) replicas(p Plan) int {
@@ -53,6 +58,11 @@ func workload(name string) Workload {
 	for _, l := range Workloads() {
 		if l.Name == name {
 			l.Lasts, l.verbosity = 2*time.Minute, 4
+			return l
+		}
+	}
+	for _, l := range Scenarios() {
+		if l.Name == name {
 			return l
 		}
 	}

@@ -38,6 +38,8 @@ type Setting struct {
 	Program Program
 	// LeaseDuration, RenewDeadline and RetryPeriod are those that Program uses.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// Grants are what the program is granted. Default: everything.
+	Grants []Grant
 	// Invariants are checked. Default: Invariants().
 	Invariants []Invariant
 }
@@ -106,21 +108,25 @@ func newWorld(p Plan, s Setting) *World {
 		Interference: w.interference, Seen: w.saw, Told: w.told,
 		Killed:      func(actor string) { w.Agenda.After(0, func() { w.bury(actor) }) },
 		Unknown:     w.unknown,
+		Silent:      w.silent,
 		PageCap:     5,
 		NoWatchList: p.Chaos > 0 && p.Seed.Happens(0.3, "no watch-list"),
 	})
-	w.interference.now = w.Server.Version
+	w.interference.now, w.interference.quick = w.Server.Version, w.workload.quick
 	w.interference.ban = w.banned
 	w.interference.terms = func(actor string) { w.Agenda.After(0, func() { w.tellToStop(actor) }) }
 	w.kubelet = kubelet.New(kubelet.Config{Server: w.Server, Agenda: w.Agenda, Seed: p.Seed, Mishap: w.mishap})
 	w.user = w.Server.Actor("user")
 	w.facts = newFacts(w)
 	invariants := s.Invariants
-	if invariants == nil {
+	if invariants == nil && !w.workload.brief {
 		invariants = Invariants()
 	}
 	for _, i := range invariants {
 		w.checks = append(w.checks, i.New(w.facts, w.violated(i)))
+	}
+	if w.workload.judge != nil {
+		w.checks = append(w.checks, w.workload.judge(w.facts, w.violated(Invariant{ID: w.workload.Name})))
 	}
 	return w
 }
@@ -133,9 +139,13 @@ func (w *World) unfold() {
 	w.workload.Users(w)
 	if w.Plan.Chaos > 0 {
 		w.disrupt(w.workload.Lasts)
+		w.sample(w.workload.Lasts)
 	}
 	w.collectOrphans()
 	pass(w.workload.Lasts)
+	if w.workload.brief {
+		return
+	}
 	w.calm()
 	pass(healing + w.ownWork())
 	pass(time.Minute) // for what events and Leases there may still be

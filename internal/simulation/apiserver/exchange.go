@@ -12,6 +12,7 @@ import (
 type Request struct {
 	Actor       string // who asks; a process that was started again is somebody else
 	Verb        string // get, list, watch, create, update, patch, delete
+	Group       string
 	Resource    string
 	Subresource string
 	Key         types.NamespacedName

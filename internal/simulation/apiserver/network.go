@@ -96,6 +96,7 @@ type Link struct {
 	severed chan struct{} // closed with cut
 	apart   chan struct{} // while the network is partitioned; closed when it is whole again
 	stalled chan struct{} // while it only stands still; closed when it goes on
+	trouble time.Time     // when either last began or ended
 	dials   int
 }
 
@@ -169,6 +170,7 @@ func (l *Link) whole(ctx context.Context) error {
 func (l *Link) Partition() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.trouble = time.Now()
 	if l.apart == nil {
 		l.apart = make(chan struct{})
 	}
@@ -178,6 +180,7 @@ func (l *Link) Partition() {
 func (l *Link) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.trouble = time.Now()
 	if l.apart != nil {
 		close(l.apart)
 		l.apart = nil
@@ -189,6 +192,7 @@ func (l *Link) Heal() {
 func (l *Link) Stall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.trouble = time.Now()
 	if l.stalled == nil {
 		l.stalled = make(chan struct{})
 	}
@@ -198,10 +202,18 @@ func (l *Link) Stall() {
 func (l *Link) GoOn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.trouble = time.Now()
 	if l.stalled != nil {
 		close(l.stalled)
 		l.stalled = nil
 	}
+}
+
+// troubledSince tells whether the way was not free all the time.
+func (l *Link) troubledSince(t time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut || l.apart != nil || l.stalled != nil || l.trouble.After(t)
 }
 
 // stands waits while the network stands still.

@@ -119,6 +119,9 @@ func (s *Server) numbered(r Request) Request {
 	r.Nth = 0
 	s.asked[r]++
 	r.Nth = s.asked[r]
+	if resource := s.resources[r.Resource]; resource != nil {
+		r.Group = resource.Group
+	}
 	return r
 }
 

@@ -184,7 +184,9 @@ func (f *follower) pause() time.Duration {
 func (f *follower) sayNothing() {
 	since := time.Now()
 	<-f.r.Context().Done()
-	f.server.cfg.Silent(f.Request, since)
+	if !f.link.troubledSince(since) { // else nobody could tell us sooner
+		f.server.cfg.Silent(f.Request, since)
+	}
 }
 
 func (f *follower) bookmarked() uint64 {
