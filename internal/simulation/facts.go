@@ -30,8 +30,8 @@ type Facts struct {
 	Newest     map[string]uint64 // version of the last change, by resource
 
 	RenewDeadline, RetryPeriod time.Duration
-	Troubles
 
+	Troubles
 
 	logs  lockedBuffer
 	links []*apiserver.Link
@@ -78,8 +78,8 @@ func newFacts(w *World) *Facts {
 		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
-	}
 		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
+	}
 }
 
 // see follows the runs.
