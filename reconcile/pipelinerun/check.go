@@ -117,6 +117,10 @@ func (d *decision) checkShape(t *crds.PipelineTask) *refusal {
 		return d.badSpec("missing field(s): taskRef.name of pipeline task %q", t.Name)
 	case t.TaskRef != nil && t.TaskRef.Resolver != "" && !d.config.mayResolve(t.TaskRef.Resolver):
 		return d.badSpec("pipeline task %q: taskRef.resolver: %s is not allowed here: apply the Task to the cluster, and refer to it by name", t.Name, t.TaskRef.Resolver)
+	case t.TaskSpec != nil && (t.TaskSpec.APIVersion == "") != (t.TaskSpec.Kind == ""):
+		return d.badSpec("pipeline task %q: a custom task spec must have both taskSpec.apiVersion and taskSpec.kind", t.Name)
+	case t.OnError != "" && t.OnError != crds.PipelineTaskContinue && t.OnError != crds.PipelineTaskStopAndFail:
+		return d.badSpec("PipelineTask OnError must be either \"continue\" or \"stopAndFail\": pipeline task %q has %q", t.Name, t.OnError)
 	case t.OnError == crds.PipelineTaskContinue && t.Retries > 0:
 		return d.badSpec("PipelineTask OnError cannot be set to \"continue\" when Retries is greater than 0: pipeline task %q", t.Name)
 	}
@@ -133,6 +137,8 @@ func (d *decision) checkWhen(t *crds.PipelineTask) *refusal {
 		switch {
 		case w.CEL == "" && w.Operator != crds.WhenIn && w.Operator != crds.WhenNotIn:
 			return d.badSpec("pipeline task %q: when: operator %q is not recognized. valid operators: in,notin", t.Name, w.Operator)
+		case w.CEL == "" && len(w.Values) == 0:
+			return d.badSpec("pipeline task %q: when: expecting non-empty values field", t.Name)
 		case w.CEL == "":
 			continue
 		case !d.config.CEL:
@@ -158,6 +164,9 @@ func (d *decision) checkTaskRunSpecs(spec *crds.PipelineSpec) *refusal {
 }
 
 func (d *decision) checkWorkspaces(spec *crds.PipelineSpec) *refusal {
+	if name := twice(d.Run.Spec.Workspaces, func(b crds.WorkspaceBinding) string { return b.Name }); name != "" {
+		return invalid("expected exactly one, got both: spec.workspaces has two of the name %q", name)
+	}
 	for _, w := range spec.Workspaces {
 		if _, bound := bindingOf(d.Run, w.Name); !bound && !w.Optional {
 			return refused(crds.PipelineRunReasonInvalidWorkspaceBinding, "PipelineRun %s doesn't bind Pipeline %s's Workspaces correctly: pipeline requires workspace with name %q be provided by pipelinerun", d.key(), d.pipelineKey(), w.Name)
@@ -276,6 +285,11 @@ func (d *decision) checkMatrix(t *task) *refusal {
 	if t.Matrix == nil {
 		return nil
 	}
+	for _, param := range t.Matrix.Params {
+		if slices.ContainsFunc(t.Params, func(p crds.Param) bool { return p.Name == param.Name }) {
+			return d.badSpec("expected exactly one, got both: pipeline task %q has param %q in matrix and in params", t.Name, param.Name)
+		}
+	}
 	for _, r := range t.refs {
 		if r.task != "" {
 			return nil
@@ -304,6 +318,18 @@ func (d *decision) checkResults(spec *crds.PipelineSpec) *refusal {
 		}
 	}
 	return nil
+}
+
+// twice is a name that two of a list have; empty if none.
+func twice[T any](list []T, name func(T) string) string {
+	seen := make(map[string]bool, len(list))
+	for _, one := range list {
+		if seen[name(one)] {
+			return name(one)
+		}
+		seen[name(one)] = true
+	}
+	return ""
 }
 
 func hasVariables(text string) bool { return strings.Contains(text, "$(") }

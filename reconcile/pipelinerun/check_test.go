@@ -59,6 +59,16 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		{"time for tasks", "timeouts: {pipeline: 1m, tasks: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.timeouts.tasks 2m0s should be <= pipeline duration 1m0s`},
 		{"time for both", "timeouts: {pipeline: 3m, tasks: 2m, finally: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.timeouts.tasks + spec.timeouts.finally 4m0s should be <= pipeline duration 3m0s`},
 
+		{"an unknown param", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(params.zz)}], " + ok + "}]}", `it has an invalid spec: non-existent variable in [$(params.zz)]`},
+		{"an unknown context", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(context.pipelineRun.foo)}], " + ok + "}]}", `non-existent variable in [$(context.pipelineRun.foo)]`},
+		{"one param twice", "params: [{name: p, value: x}]\npipelineSpec: {params: [{name: p}, {name: p}], tasks: [{name: a, " + ok + "}]}", `parameter appears more than once: params[p]`},
+		{"one param in both", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: x}], matrix: {params: [{name: p, value: [x]}]}, " + ok + "}]}", `pipeline task "a" has param "p" in matrix and in params`},
+		{"nothing to be among", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: in, values: []}], " + ok + "}]}", `expecting non-empty values field`},
+		{"on error", "pipelineSpec: {tasks: [{name: a, onError: foo, " + ok + "}]}", `PipelineTask OnError must be either "continue" or "stopAndFail": pipeline task "a" has "foo"`},
+		{"half a custom task", "pipelineSpec: {tasks: [{name: a, taskSpec: {apiVersion: x/v1, spec: {}}}]}", `a custom task spec must have both taskSpec.apiVersion and taskSpec.kind`},
+		{"a workspace twice", "workspaces: [{name: w, emptyDir: {}}, {name: w, emptyDir: {}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces has two of the name "w"`},
+		{"a result as a value", "params: [{name: p, value: $(tasks.x.results.y)}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `cannot use result expressions in p as PipelineRun parameter values`},
+
 		{"no fault", "pipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 		{"limits of parts, and none of the whole", "timeouts: {pipeline: '0', tasks: 2h, finally: 2h}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 	} {

@@ -1,9 +1,9 @@
 package pipelinerun
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"millrace/crds"
 	"millrace/reconcile/variables"
@@ -12,6 +12,14 @@ import (
 // checkParams compares what the run gives with what the pipeline asks for. Values that
 // nobody asked for are no fault: they are propagated.
 func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
+	if name := twice(spec.Params, func(p crds.ParamSpec) string { return p.Name }); name != "" {
+		return d.badSpec("parameter appears more than once: params[%s]", name)
+	}
+	for _, param := range d.Run.Spec.Params {
+		if r := d.checkValue(param); r != nil {
+			return r
+		}
+	}
 	given := variables.Values(nil, d.Run.Spec.Params)
 	var missing, wrong []string
 	for _, param := range spec.Params {
@@ -36,6 +44,17 @@ func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
 		return r
 	}
 	return d.checkUses(spec)
+}
+
+// checkValue refuses what Tekton's webhook does. (Here it would be text, as every value
+// is; but nobody who writes it means that.)
+func (d *decision) checkValue(param crds.Param) (r *refusal) {
+	referencesOfValue(param.Value, func(one reference) {
+		if one.kind == refResult && r == nil {
+			r = invalid("cannot use result expressions in %s as PipelineRun parameter values: $(%s)", param.Name, one.name)
+		}
+	})
+	return r
 }
 
 func (d *decision) checkKeys(spec *crds.PipelineSpec) *refusal {
@@ -77,25 +96,56 @@ func (d *decision) checkEnums(spec *crds.PipelineSpec, given map[string]crds.Par
 	return nil
 }
 
-// checkUses finds parameters that are not there, and elements beyond the end of their
-// array, where the pipeline's own parameters are meant: not inside embedded tasks, and
-// not in the names of runs, which those of the task are for, too.
+// checkUses finds variables that are not there, and elements beyond the end of their
+// array, where those of the pipeline are meant: not inside embedded tasks, and not in
+// the names of runs, which those of the task are for, too.
 func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
 	v := variables.New()
 	v.SetParams(variables.Values(spec.Params, d.Run.Spec.Params))
-	v.Faults = &variables.Faults{}
+	v.Strings = over(v.Strings, contextStrings(d.Run))
+	v.Strings["context.pipelineTask.retries"] = ""
+	var unknown, outside []string
+	find := func(name string) {
+		array, _, indexed := strings.Cut(name, "[")
+		switch {
+		case !ofPipeline(name) || v.Known(name):
+		case indexed && v.Known(array):
+			outside = append(outside, "$("+name+")")
+		default:
+			unknown = append(unknown, "$("+name+")")
+		}
+	}
 	for _, t := range slices.Concat(spec.Tasks, spec.Finally) {
 		t.TaskSpec, t.DisplayName = nil, ""
-		for _, w := range t.When {
-			v.Text(w.CEL)
+		if t.Matrix != nil {
+			t.Matrix = unnamed(t.Matrix)
 		}
-		if _, err := variables.Apply(v, t); err != nil {
-			return d.badSpec("pipeline task %q: %v", t.Name, err)
-		}
+		eachText(treeOf(t), func(text string) { variables.References(text, find) })
 	}
-	if outside := v.Faults.Outside; len(outside) > 0 {
-		slices.Sort(outside)
-		return refused(crds.PipelineRunReasonParamArrayIndexingInvalid, "PipelineRun %s's Pipeline %s can't be Run: %v", d.key(), d.pipelineKey(), fmt.Errorf("non-existent param references:%v", outside))
+	slices.Sort(unknown)
+	slices.Sort(outside)
+	switch {
+	case len(unknown) > 0:
+		return d.badSpec("non-existent variable in %v: neither does the pipeline declare it nor the run give it", slices.Compact(unknown))
+	case len(outside) > 0:
+		return refused(crds.PipelineRunReasonParamArrayIndexingInvalid, "PipelineRun %s's Pipeline %s can't be Run: non-existent param references:%v", d.key(), d.pipelineKey(), slices.Compact(outside))
+	default:
+		return nil
 	}
-	return nil
+}
+
+// ofPipeline tells variables that Tekton refuses in a pipeline when it does not know
+// them. Any other may be meant for the run of a task.
+func ofPipeline(name string) bool {
+	scopes := []string{"params.", "params[", "context.pipelineRun.", "context.pipeline.", "context.pipelineTask."}
+	return slices.ContainsFunc(scopes, func(scope string) bool { return strings.HasPrefix(name, scope) })
+}
+
+// unnamed is a matrix without the names of its runs, which may have its own parameters.
+func unnamed(m *crds.Matrix) *crds.Matrix {
+	out := crds.Matrix{Params: m.Params, Include: slices.Clone(m.Include)}
+	for i := range out.Include {
+		out.Include[i].Name = ""
+	}
+	return &out
 }

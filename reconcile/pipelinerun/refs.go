@@ -64,15 +64,21 @@ func parseReference(name string) (r reference, ok bool) {
 
 // parseResult reads results.r, results["r"] or results['r'], and what follows.
 func parseResult(rest string) (result string, whole, ok bool) {
-	after, dotted := strings.CutPrefix(rest, "results.")
-	if dotted {
+	rest, ok = strings.CutPrefix(rest, "results")
+	switch {
+	case !ok:
+		return "", false, false
+	case strings.HasPrefix(rest, "."):
+		after := rest[1:]
 		end := strings.IndexAny(after, ".[")
 		if end < 0 {
 			end = len(after)
 		}
 		result, rest = after[:end], after[end:]
-	} else if result, rest, ok = quoted(strings.TrimPrefix(rest, "results")); !ok {
-		return "", false, false
+	default:
+		if result, rest, ok = quoted(rest); !ok {
+			return "", false, false
+		}
 	}
 	return result, rest == "[*]", result != "" && !strings.ContainsAny(result, " \t\n'\"$")
 }
@@ -160,14 +166,25 @@ func referencesInside(spec *crds.EmbeddedTask, found func(reference)) {
 	if err != nil {
 		panic(err) // it was decoded from JSON
 	}
-	if !bytes.Contains(raw, []byte("$(tasks.")) {
-		return
+	if bytes.Contains(raw, []byte("$(tasks.")) {
+		eachText(decoded(raw), func(text string) { references(text, found) })
 	}
-	var tree any
+}
+
+// treeOf is a value as JSON has it.
+func treeOf(value any) any {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return decoded(raw)
+}
+
+func decoded(raw []byte) (tree any) {
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		panic(err) // it was encoded just now
 	}
-	eachText(tree, func(text string) { references(text, found) })
+	return tree
 }
 
 func eachText(tree any, found func(string)) {
