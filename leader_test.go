@@ -32,6 +32,7 @@ type lease struct {
 	record *resourcelock.LeaderElectionRecord
 	down   bool // it answers with an error
 	mute   bool // it does not answer
+	miss   bool // it does not answer once
 	diary  []string
 }
 
@@ -65,7 +66,8 @@ func (h holder) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 func (h holder) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	h.mu.Lock()
-	down, mute := h.down, h.mute
+	down, mute := h.down, h.mute || h.miss
+	h.miss = false
 	if !down && !mute {
 		h.record = &r
 	}
@@ -156,6 +158,26 @@ func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The elector asks one thing at a time, and would wait for the whole deadline.
+func TestOneRenewalWithoutAnAnswerDoesNotCostTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		ctx, stop := context.WithCancel(t.Context())
+		work := func(ctx context.Context) error {
+			time.Sleep(time.Minute)
+			l.mu.Lock()
+			l.miss = true
+			l.mu.Unlock()
+			time.AfterFunc(time.Minute, stop)
+			<-ctx.Done()
+			return nil
+		}
+		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestAServerThatDoesNotAnswerDoesNotHoldUpAStop(t *testing.T) {

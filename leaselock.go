@@ -39,12 +39,14 @@ func (h *heldLock) giveBack() {
 	h.until = time.Now().Add(givingBack)
 }
 
-// within bounds what is asked while the Lease is given back.
+// within bounds one request. While the Lease is held it may take half of the
+// deadline: the elector asks one thing at a time, so an answer that never comes
+// would else use up all of it, and the Lease would be lost over one lost packet.
 func (h *heldLock) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.until.IsZero() {
-		return ctx, func() {}
+		return context.WithTimeout(ctx, h.deadline/2)
 	}
 	return context.WithDeadline(ctx, h.until)
 }
