@@ -22,7 +22,7 @@ func TestALiteralIsItsValue(t *testing.T) {
 			}
 		}
 	}
-	for place, value := range map[string]string{"": "1 || true", "r'": "'", "x // ": "\n", `'\`: "n"} {
+	for place, value := range map[string]string{"": "1 || true", "r'": "'", "x //": "\n", `'\`: "n"} {
 		if literal, err := (Place{}).After(place).Literal(value); err == nil {
 			t.Errorf("after %q it is %q", place, literal)
 		}

@@ -55,6 +55,7 @@ func BenchmarkPipelineRun(b *testing.B) {
 // live lets the children of a run end one after the other, in the order in which they
 // were made; nothing is checked or copied but what a reconciler would.
 func live(b *testing.B, run *crds.PipelineRun) {
+	b.Helper()
 	w := newWorld(b, run)
 	for ended := 0; !w.run.IsDone(); ended++ {
 		w.runPlain()

@@ -68,6 +68,7 @@ type gamble struct {
 }
 
 func newGamble(t *testing.T, seed uint64) *gamble {
+	t.Helper()
 	g := &gamble{t: t, r: rand.New(rand.NewPCG(seed, 1)), by: map[string]*fate{}}
 	g.crash = g.chance(2)
 	spec := &crds.PipelineSpec{}

@@ -37,7 +37,10 @@ func combinations(v variables.Set, t *task, most int) ([]combination, *refusal) 
 		}
 		product = multiply(product, param.Name, value.ArrayVal)
 	}
-	names := make([]string, len(product))
+	var names []string
+	for range product {
+		names = append(names, "")
+	}
 	for _, include := range t.Matrix.Include {
 		own := includeParams(v, include)
 		fitted := false

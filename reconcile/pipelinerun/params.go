@@ -3,6 +3,7 @@ package pipelinerun
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +17,7 @@ import (
 func (d *decision) variables() variables.Set {
 	v := variables.New()
 	v.SetParams(variables.Values(d.spec.Params, d.Run.Spec.Params))
-	for name, value := range contextStrings(d.Run) {
-		v.Strings[name] = value
-	}
+	maps.Copy(v.Strings, contextStrings(d.Run))
 	for _, w := range d.spec.Workspaces {
 		_, bound := bindingOf(d.Run, w.Name)
 		v.Strings["workspaces."+w.Name+".bound"] = strconv.FormatBool(bound)

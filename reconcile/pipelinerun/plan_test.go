@@ -1,37 +1,170 @@
 package pipelinerun
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
 )
 
-func parse(t testing.TB, text string) *crds.PipelineRun {
-	t.Helper()
+func parse(tb testing.TB, text string) *crds.PipelineRun {
+	tb.Helper()
 	run := &crds.PipelineRun{}
 	if err := yaml.UnmarshalStrict([]byte(text), run); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return run
 }
 
-func TestOneTask(t *testing.T) {
-	w := newWorld(t, parse(t, `
+const twoAtOnce = `
 metadata: {name: run}
 spec:
   pipelineSpec:
     tasks:
-    - name: build
-      taskSpec: {steps: [{image: x, script: x}]}
-`))
-	for _, p := range w.reconcile() {
-		t.Log(p)
+    - {name: a, taskSpec: {steps: [{image: x}]}}
+    - {name: b, taskSpec: {steps: [{image: x}]}}
+`
+
+// What is somebody else's, or on its way out, is left alone.
+func TestRunsThatAreNotForUs(t *testing.T) {
+	deleted := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	other := "somebody.else/controller"
+	for name, change := range map[string]func(*crds.PipelineRun){
+		"is being deleted":           func(run *crds.PipelineRun) { run.DeletionTimestamp = &deleted },
+		`managed by "` + other + `"`: func(run *crds.PipelineRun) { run.Spec.ManagedBy = &other },
+	} {
+		w := newWorld(t, parse(t, twoAtOnce))
+		change(w.run)
+		plans := w.reconcile()
+		if len(plans) != 1 || len(plans[0].Actions) > 0 || !strings.Contains(plans[0].Why, name) {
+			t.Errorf("%s: %v", name, plans)
+		}
 	}
-	w.end("run-build", "Succeeded")
-	for _, p := range w.reconcile() {
-		t.Log(p)
+}
+
+// A run that nobody can read ends, and so do its children.
+func TestUnreadableRunEnds(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.reconcile()
+	o := w.observe()
+	o.Run.Spec, o.Run.Status.PipelineSpec, o.Unreadable = crds.PipelineRunSpec{}, nil, errors.New("spec.params: cannot unmarshal")
+	p := plan(o, w.now, w.config)
+	want := `the run ends: PipelineValidationFailed
+  cancel TaskRun run-a, uid uid-1: TaskRun cancelled as the PipelineRun it belongs to has been cancelled.
+  cancel TaskRun run-b, uid uid-2: TaskRun cancelled as the PipelineRun it belongs to has been cancelled.
+  patch status: Succeeded False PipelineValidationFailed: the PipelineRun cannot be read, correct it and create it again: spec.params: cannot unmarshal`
+	if p.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", p, want)
 	}
-	t.Log(text(w.run.Status))
+}
+
+// A status that the server will not take ends the run, with one that it has taken
+// before, but for the condition (issue 6076 of Tekton).
+func TestTooLargeRunEnds(t *testing.T) {
+	tooLarge := errors.New("etcdserver: request is too large")
+	w := newWorld(t, parse(t, twoAtOnce))
+	o := w.observe()
+	o.Unstorable = tooLarge
+	p := plan(o, w.now, w.config)
+	status := p.Actions[0].(PatchStatus).Status
+	if status.PipelineSpec != nil || !strings.Contains(p.String(), "with the pipeline in its status, make that smaller: etcdserver: request is too large") {
+		t.Errorf("at the start: %s", p)
+	}
+	w.reconcile()
+	w.end("run-a", "Succeeded")
+	o = w.observe()
+	o.Unstorable = tooLarge
+	p = plan(o, w.now, w.config)
+	last := p.Actions[len(p.Actions)-1].(PatchStatus).Status
+	if len(p.Actions) != 2 || text(last.ChildReferences) != text(w.run.Status.ChildReferences) || !strings.Contains(p.String(), "cancel TaskRun run-b") {
+		t.Errorf("later: %s", p)
+	}
+}
+
+// A run that is done and whose children are not is tidied up: its controller died
+// between the two writes.
+func TestDoneRunStopsItsChildren(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.reconcile()
+	w.run.Status.Conditions.Set(failure(crds.PipelineRunReasonFailed, ""), w.now)
+	w.reconcile()
+	if len(w.cancelled) != 2 {
+		t.Errorf("cancelled: %v", w.cancelled)
+	}
+	if p := w.reconcile(); len(p) != 1 || len(p[0].Actions) > 0 {
+		t.Errorf("once more: %v", p)
+	}
+}
+
+// A child whose task is not in the pipeline is no task, whatever wrote the reference.
+func TestReferencesToNoTaskAreKept(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.reconcile()
+	stray := crds.ChildStatusReference{Kind: crds.KindTaskRun, Name: "stray", PipelineTaskName: "gone"}
+	w.run.Status.ChildReferences = append(w.run.Status.ChildReferences, stray)
+	w.end("run-a", "Succeeded")
+	w.end("run-b", "Succeeded")
+	w.reconcile()
+	if !w.run.IsSuccessful() || len(w.run.Status.ChildReferences) != 3 {
+		t.Error(text(w.run.Status))
+	}
+}
+
+// A status that somebody has made a circle of is refused, not followed for ever.
+func TestACycleInTheStatusIsRefused(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.reconcile()
+	w.run.Status.PipelineSpec.Tasks = append(w.run.Status.PipelineSpec.Tasks,
+		crds.PipelineTask{Name: "c", RunAfter: []string{"d"}}, crds.PipelineTask{Name: "d", RunAfter: []string{"c"}})
+	w.reconcile()
+	if c := w.run.Succeeded(); c.Reason != string(crds.PipelineRunReasonInvalidGraph) {
+		t.Error(c)
+	}
+}
+
+// What all children carry: tkn and dashboards find them by it.
+func TestLabelsOfChildren(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce+"    finally: [{name: f, taskSpec: {steps: [{image: x}]}}]\n"))
+	w.run.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "kept": "yes"}
+	w.reconcile()
+	w.end("run-a", "Succeeded")
+	w.end("run-b", "Succeeded")
+	w.reconcile()
+	for name, memberOf := range map[string]string{"run-a": "tasks", "run-f": "finally"} {
+		meta := w.taskRuns[name].ObjectMeta
+		want := map[string]string{
+			"tekton.dev/pipeline": "run", "tekton.dev/pipelineRun": "run", "tekton.dev/pipelineRunUID": "uid-of-run",
+			"tekton.dev/pipelineTask": strings.TrimPrefix(name, "run-"), "tekton.dev/memberOf": memberOf,
+		}
+		if text(meta.Labels) != text(want) {
+			t.Errorf("%s has %v, want %v", name, meta.Labels, want)
+		}
+		if text(meta.Annotations) != `{"kept":"yes"}` {
+			t.Errorf("%s has %v", name, meta.Annotations)
+		}
+	}
+}
+
+// Thousands of tasks are planned in time that grows with them, and no faster.
+func TestLargeGraphsTakeLinearTime(t *testing.T) {
+	took := map[int]time.Duration{}
+	for _, n := range []int{1000, 4000} {
+		run := &crds.PipelineRun{Spec: crds.PipelineRunSpec{PipelineSpec: &crds.PipelineSpec{Tasks: shapes["chain"](n)}}}
+		run.Name = "run"
+		o := observation{Run: run}
+		took[n] = time.Hour
+		for range 3 {
+			begin := time.Now()
+			plan(o, begin, Config{})
+			took[n] = min(took[n], time.Since(begin))
+		}
+	}
+	if took[4000] > 12*took[1000] {
+		t.Errorf("four times the tasks took %v instead of %v", took[4000], took[1000])
+	}
 }

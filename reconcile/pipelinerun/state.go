@@ -32,11 +32,14 @@ func (s state) ended() bool { return s >= succeeded && s <= outOfTime }
 // fell tells that it has run, and not well.
 func (s state) fell() bool { return s >= failed && s <= outOfTime }
 
-// The reasons by which the runs of others say that they were cancelled.
-var cancelReasons = []string{
-	string(crds.TaskRunReasonCancelled),
-	"CustomRunCancelled",
-	string(crds.PipelineRunReasonCancelled),
+// saysCancelled tells the reasons by which runs say that they were cancelled.
+func saysCancelled(reason string) bool {
+	switch reason {
+	case string(crds.TaskRunReasonCancelled), "CustomRunCancelled":
+		return true
+	default:
+		return false
+	}
 }
 
 // assess tells the state of a task that has runs.
@@ -61,9 +64,9 @@ func (t *task) assessRun(c *child) state {
 		return running
 	case c.Status == corev1.ConditionTrue:
 		return succeeded
-	case slices.Contains(cancelReasons, c.Reason) && c.TimedOut:
+	case saysCancelled(c.Reason) && c.TimedOut:
 		return outOfTime
-	case slices.Contains(cancelReasons, c.Reason):
+	case saysCancelled(c.Reason):
 		return cancelled
 	default:
 		return t.failure()

@@ -22,7 +22,7 @@ func stop(c *child, message string) []Action {
 func (d *decision) stopAll(message string) []Action {
 	children := slices.Clone(d.Children)
 	slices.SortFunc(children, func(a, b child) int { return byNumber(&a, &b) })
-	var actions []Action
+	actions := make([]Action, 0, len(children))
 	for i := range children {
 		actions = append(actions, stop(&children[i], message)...)
 	}

@@ -41,7 +41,8 @@ type world struct {
 	decoded   int // children whose results were read
 }
 
-func newWorld(t testing.TB, run *crds.PipelineRun) *world {
+func newWorld(tb testing.TB, run *crds.PipelineRun) *world {
+	tb.Helper()
 	if run.Namespace == "" {
 		run.Namespace = "default"
 	}
@@ -51,7 +52,7 @@ func newWorld(t testing.TB, run *crds.PipelineRun) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	run.CreationTimestamp = metav1.NewTime(start)
 	return &world{
-		t: t, start: start, now: start, run: run,
+		t: tb, start: start, now: start, run: run,
 		tasks: map[string]*crds.TaskSpec{}, results: map[string][]crds.TaskRunResult{}, deleted: map[string]bool{},
 		taskRuns: map[string]*crds.TaskRun{}, customs: map[string]*crds.CustomRun{}, claims: map[string]bool{},
 		refuse: map[string]error{}, cancelled: map[string]string{},
