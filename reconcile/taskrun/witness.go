@@ -56,7 +56,10 @@ func (w *witness) forget(key types.NamespacedName) {
 // reconciled: the reconcile can no longer see that the pod had begun. So is a
 // reconciler that does not work yet, and will find the run without a pod when it
 // does. It may be called by any goroutine.
-func (r *Reconciler) PodGone(pod *corev1.Pod) {
+func (r *Reconciler) PodGone(pod *corev1.Pod) { r.witness.note(pod) }
+
+// note takes note of a pod, if it has begun.
+func (w *witness) note(pod *corev1.Pod) {
 	run := pod.Labels[labelTaskRun]
 	if controller := metav1.GetControllerOf(pod); controller != nil && controller.Kind == crds.KindTaskRun {
 		run = controller.Name
@@ -64,9 +67,9 @@ func (r *Reconciler) PodGone(pod *corev1.Pod) {
 	if run == "" || madeFor(pod) == "" || !podBegun(pod) {
 		return
 	}
-	r.witness.mu.Lock()
-	defer r.witness.mu.Unlock()
-	r.witness.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: run}, sighting{madeFor(pod), pod.Name})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.addLocked(types.NamespacedName{Namespace: pod.Namespace, Name: run}, sighting{madeFor(pod), pod.Name})
 }
 
 // madeFor is the UID of the run that a pod was made for. Its label outlives an owner
