@@ -79,6 +79,7 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	// and the stages back off by their own states.
 	rc.QPS = -1
 	pulse := &reflector.Pulse{}
+	rc.Wrap(patience)
 	rc.Wrap(registry.Transport())
 	rc.Wrap(beats(pulse))
 	httpClient, err := rest.HTTPClientFor(rc)

@@ -27,10 +27,12 @@ type PoolConfig struct {
 	// Workers is how many keys are reconciled at once. Default: 8, since a
 	// reconcile spends its time waiting for the API server, not computing.
 	Workers int
-	// Timeout of one reconcile. Default: 1 minute: far more than its few API
-	// calls take, little enough that one which hangs comes back to be tried
-	// again. Negative: none. It ends the Func's ctx; a Func that does not look
-	// at its ctx cannot be stopped.
+	// Timeout of one reconcile. Default: 3 minutes: its few API calls find their
+	// time even where each takes half a minute. With one minute a server with such
+	// a latency was asked for ever and never got to do anything: a reconcile that
+	// is cut begins with asking what is there. A call without an answer is given
+	// up by its client, and earlier. Negative: none. It ends the Func's ctx; a Func
+	// that does not look at its ctx cannot be stopped.
 	Timeout time.Duration
 	// DrainTimeout is how long reconciles in hand may go on after Run's ctx has
 	// ended; then their ctx ends too. Default: 25 s, what is left of the 30 s
@@ -63,7 +65,7 @@ func (c PoolConfig) withDefaults() PoolConfig {
 		c.Workers = 8
 	}
 	if c.Timeout == 0 {
-		c.Timeout = time.Minute
+		c.Timeout = 3 * time.Minute
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 25 * time.Second
