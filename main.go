@@ -150,13 +150,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return newChain(client, resource, cut, registry.Chain(resource), asked)
 	}
 
-	// PipelineRuns: each wakes itself.
+	// PipelineRuns: each wakes itself when somebody asks something else of it. Its
+	// status only it writes, once for each child that ends: two hundred more looks at
+	// a run of two hundred tasks would find nothing.
 	asked = from(crds.ResourcePipelineRuns, crds.KindPipelineRun, wire.JSON)
 	asked.ResyncPeriod, asked.Facets = cfg.resync, []wire.Facet{succeeded}
 	pipelineRuns := chainOf(api.tekton, crds.ResourcePipelineRuns, asked)
 	running := newAtWork(pipelineRuns.Indexer, succeeded)
 	registry.RunningPipelineRuns(running.count)
-	onPipelineRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue))
+	onPipelineRun := handler.When(predicate.And(waiting.isOver, predicate.GenerationChanged), handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue))
 
 	// CustomRuns are somebody else's to run; each wakes the PipelineRun that made it.
 	ofCustom := pipelinerun.CustomRunFacets()

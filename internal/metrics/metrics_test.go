@@ -21,6 +21,7 @@ import (
 	"millrace/fifo"
 	"millrace/indexer"
 	"millrace/reconcile"
+	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
 	"millrace/wire"
@@ -59,6 +60,10 @@ func wired(t *testing.T) *Registry {
 	runs := r.TaskRuns()
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second})
 	runs.FellBack(key, "no image volumes")
+	r.RunningPipelineRuns(func() int { return 2 })
+	pipelines := r.PipelineRuns()
+	pipelines.Done(pipelinerun.Done{Status: "False", Reason: "Cancelled", Duration: time.Second})
+	runs.Done(taskrun.Done{Status: "True", Duration: time.Second, PipelineRun: "release"})
 	r.Leader("millrace-controller")(true)
 
 	next := roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })
@@ -143,7 +148,7 @@ func TestEachMetricIsReadOffItsStage(t *testing.T) {
 		`controller_runtime_active_workers{controller="taskrun"} 0`,
 		`controller_runtime_reconcile_total{controller="taskrun",result="success"} 1`,
 		`reconcile_trigger_total{cause="pods update",controller="taskrun"} 3`,
-		`tekton_pipelines_controller_taskrun_total{status="success"} 1`,
+		`tekton_pipelines_controller_taskrun_total{status="success"} 2`,
 		`leader_election_master_status{name="millrace-controller"} 1`,
 		`rest_client_requests_total{code="200",host="server",method="GET"} 1`,
 	} {
