@@ -48,15 +48,19 @@ func countSteps(pod *corev1.Pod) int {
 }
 
 // stepStates is the steps part of a run's status. A step that has been seen to
-// end stays as it was seen then.
+// end stays as it was seen then, also if the pod is now seen as it was before that:
+// after a restart a cache may be behind what this program's predecessor wrote.
 func stepStates(pod *corev1.Pod, before []crds.StepState) []crds.StepState {
 	var states []crds.StepState
-	for _, status := range stepStatuses(pod) {
-		if old, ok := stateOf(before, status.Name); ok && old.Terminated != nil {
-			states = append(states, old)
+	for _, container := range pod.Spec.Containers {
+		if !isStep(container.Name) {
 			continue
 		}
-		states = append(states, stepState(status))
+		if old, ok := stateOf(before, container.Name); ok && old.Terminated != nil {
+			states = append(states, old)
+		} else if status, ok := statusOf(pod.Status.ContainerStatuses, container.Name); ok {
+			states = append(states, stepState(status))
+		}
 	}
 	return states
 }

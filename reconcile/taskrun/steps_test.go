@@ -1,0 +1,29 @@
+package taskrun
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+)
+
+// A restart after which the cache shows the pod as it was before its first step
+// ended, or began: seed=1 workload="quota refuses at first" stale=pods:12:14.
+func TestAStepThatHasEndedStaysSoWhenItsPodIsSeenAsItWasBefore(t *testing.T) {
+	ended := crds.StepState{Name: "first", Container: "step-first"}
+	ended.Terminated = &corev1.ContainerStateTerminated{ExitCode: 0, Reason: "Completed"}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, seen := range map[string][]corev1.ContainerStatus{
+		"not yet reported": nil,
+		"still running":    {{Name: "step-first", State: running}, {Name: "step-second", State: running}},
+	} {
+		pod := &corev1.Pod{}
+		pod.Spec.Containers = []corev1.Container{{Name: "step-first"}, {Name: "step-second"}}
+		pod.Status.ContainerStatuses = seen
+		states := stepStates(pod, []crds.StepState{ended})
+		if len(states) == 0 || states[0].Container != "step-first" || states[0].Terminated == nil {
+			t.Errorf("%s: %+v", name, states)
+		}
+	}
+}
