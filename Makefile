@@ -10,7 +10,7 @@ GO    ?= go
 DIR  ?= examples
 LIST ?=
 # How long each fuzz target is tried.
-FUZZTIME ?= 30s
+FUZZTIME ?= 20s
 # Which storms are simulated.
 SEEDS ?= 100
 FROM  ?= 1
@@ -36,6 +36,7 @@ test: ## everything that gates a change: lint, unit tests under -race, end-to-en
 verify: test ## everything there is, however long: test, simulations, every fuzz target, the cluster's own test
 	$(MAKE) sim SEEDS=500
 	$(MAKE) sim-plans
+	$(MAKE) sim-planted
 	$(MAKE) fuzz
 	$(MAKE) -C devcluster selftest
 
@@ -78,7 +79,7 @@ image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=lin
 	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION) $(if $(PLATFORM),-platform $(PLATFORM))
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (30s) each
+fuzz: ## every fuzz target for FUZZTIME (20s) each
 	@for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p; \
@@ -99,6 +100,10 @@ sim-plans: ## a crash at every write, a stale cache, unseen changes: every syste
 .PHONY: sim-replay
 sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same each time
 	@REPLAYS=$(REPLAYS) SEEDS=$(if $(filter file,$(origin SEEDS)),10,$(SEEDS)) FROM=$(FROM) $(call SIMULATION,TheSameEachTime)
+
+.PHONY: sim-planted
+sim-planted: ## faults planted in the program, each of which the simulation must find
+	PLANTED=all $(GO) test -count=1 -timeout 0 -v -run EachPlanted ./internal/simulation/planted
 
 .PHONY: bench
 bench: ## the chain beside client-go's, one table (some minutes); ONLY='sync|queue' for a part of it

@@ -48,6 +48,7 @@ var table = map[string][]string{
 	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation/dialogue":  {"internal/simulation/apiserver"},
 	"internal/simulation/turnstile": {},
+	"internal/simulation/planted":   {"internal/simulation", "internal/simulation/turnstile"},
 	"internal/simulation/apiserver": {"crds", "internal/simulation/turnstile"},
 	"internal/simulation/kubelet":   {"crds", "internal/simulation/apiserver", "internal/simulation/turnstile"},
 	// 6: main meets all.

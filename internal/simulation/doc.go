@@ -43,6 +43,8 @@
 //     the garbage collector in world.go does, and acts through Server.Actor.
 //   - An invariant: a function that returns a Check, in Invariants; and a planted
 //     violation in invariant_test.go, which fails if one is missing.
+//   - A fault of the program that an invariant must catch: an entry in planted/faults.go,
+//     which make sim-planted plays; planted/testdata/caught.golden is the list of them.
 //   - A resource that the program has come to use: a line in apiserver/resources.go.
 //     Until then every plan fails, and says so.
 //

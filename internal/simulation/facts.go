@@ -33,6 +33,8 @@ type Facts struct {
 
 	Troubles
 
+	Quits []Quit // of processes
+
 	logs  lockedBuffer
 	links []*apiserver.Link
 }

@@ -226,6 +226,36 @@ var planted = map[string][]struct{ well, breach func(*tale) }{
 		func(l *tale) { _, _ = l.facts.logs.Write([]byte("all is well")) },
 		func(l *tale) { _, _ = l.facts.logs.Write([]byte("the token is " + canary)) },
 	}},
+	"I4b": {{
+		func(l *tale) { l.run(); l.status(since("01")); l.status(since("01")) },
+		func(l *tale) { l.run(); l.status(since("01")); l.status(since("02")) },
+	}, {
+		func(l *tale) {
+			l.run()
+			l.status(`{"results":[{"name":"x","value":"1"}],"completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`)
+		},
+		func(l *tale) { l.run(); l.status(`{"results":[{"name":"x","value":"1"}]}`) },
+	}},
+	"I5b": {{
+		func(l *tale) {
+			l.pod("a-pod", l.run())
+			l.must(l.server.Actor("kubelet").Patch("pods", "status", aPod, `{"status":{"phase":"Succeeded"}}`))
+			l.succeeds()
+		},
+		func(l *tale) { l.pod("a-pod", l.run()); l.succeeds() },
+	}},
+	"I6b": {{
+		func(l *tale) { l.run(); l.reconciled(20) },
+		func(l *tale) { l.run(); l.reconciled(21) },
+	}},
+	"I9b": {{
+		func(l *tale) { l.lists(); l.facts.Quits = []Quit{{Actor: leader, At: time.Now().Add(time.Minute)}} },
+		func(l *tale) { l.lists(); l.facts.Quits = []Quit{{Actor: leader, At: time.Now()}} },
+	}},
+	"I11b": {{
+		func(l *tale) { l.refusedWrites(20) },
+		func(l *tale) { l.refusedWrites(40) },
+	}},
 	"I16": {{
 		func(l *tale) { l.run(); l.succeeds() },
 		func(l *tale) {

@@ -92,11 +92,13 @@ func (w *World) ended(p *process, err error) {
 		return // nobody hears of it
 	}
 	w.notef("%s has ended: %v", p.actor, err)
-	if !p.told.IsZero() {
-		w.mu.Lock()
+	w.mu.Lock()
+	if p.told.IsZero() {
+		w.facts.Quits = append(w.facts.Quits, Quit{p.actor, time.Now(), err})
+	} else {
 		w.facts.Stops = append(w.facts.Stops, Stop{p.actor, time.Since(p.told), err})
-		w.mu.Unlock()
 	}
+	w.mu.Unlock()
 	w.again(p)
 }
 

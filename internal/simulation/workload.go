@@ -112,7 +112,7 @@ func Workloads() []Workload {
 	slow := func(draw) (crds.TaskRunSpec, Expect) {
 		return embedded(stepOf("first", "sleep=5s"), stepOf("second", "sleep=5s")), Expect{Reason: succeeded, Work: 10 * time.Second}
 	}
-	return []Workload{
+	return append([]Workload{
 		{Name: "one step", Users: one(oneStep)},
 		{Name: "three steps, the middle one fails", Users: one(failingMiddle)},
 		{Name: "results", Users: one(withResults)},
@@ -157,5 +157,5 @@ func Workloads() []Workload {
 				w.creates(first, "green", fmt.Sprint("a", i), withResults)
 			}
 		}},
-	}
+	}, adversities()...)
 }

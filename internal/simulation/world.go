@@ -89,7 +89,9 @@ func Play(p Plan, s Setting) *Result {
 	stop()
 	parts.Wait()
 	pass(time.Millisecond) // time passes only when who is about to go has gone
-	w.leaks()
+	if w.leaks(); w.facts.Leaks != "" {
+		pass(24 * time.Hour) // what only sleeps goes in the end, and the bubble with it
+	}
 	return w.result()
 }
 
