@@ -48,7 +48,7 @@ func BenchmarkEvent(b *testing.B) {
 	b.SetBytes(int64(len(stream) / benchEvents))
 	for i := 0; i < b.N; i += benchEvents {
 		o := outcome{rv: "9"}
-		if err := r.follow(r.scanner.Events(wire.JSON, bytes.NewReader(stream)), &o); !isEOF(err) {
+		if err := r.follow(r.scanner.Events(wire.JSON, bytes.NewReader(stream)), &o, &mending{}); !isEOF(err) {
 			b.Fatal(err)
 		}
 	}

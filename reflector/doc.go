@@ -39,13 +39,14 @@
 // # What it promises
 //
 //  1. Nothing is skipped in silence. An object that could not be read, that is of
-//     another kind, or that the sink refused, is told to Trace; its key is in quarantine, for all to
-//     see, until it is taken in or gone; and it is asked for again. An event whose
-//     key could not be read is followed by a list when the watch ends, which the
+//     another kind, or that the sink refused, is told to Trace; its key is in
+//     quarantine, for all to see, until it is taken in or gone; and it is asked for
+//     again. An event whose key could not be read is followed by a list: after ten
+//     seconds, and if that happens again and again, when the watch ends, which the
 //     server is asked to do after ten minutes at most. The others go on meanwhile.
 //     (TestRefusedObjectIsAskedForAgain, TestObjectOfAnotherKindIsAskedForAgain,
-//     TestUnreadableEventIsAskedFor,
-//     TestUnreadableEventIsFollowedByAList,
+//     TestUnreadableEventIsAskedFor, TestUnreadableEventIsFollowedByAList,
+//     TestEventsThatStayUnreadableCostFewLists,
 //     TestStreamGoesOnWhileAnObjectIsAskedFor)
 //  2. A list that was not complete deletes nothing: it ends in Abort. Nor does a
 //     list delete an object that it showed and that could not be read: Keep.

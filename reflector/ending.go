@@ -62,6 +62,8 @@ func classify(err error) ending {
 		return silent
 	case errors.Is(err, errBehind):
 		return rewound
+	case errors.Is(err, errGap):
+		return closed
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return expired
 	case isTooLarge(err):

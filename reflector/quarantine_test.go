@@ -122,16 +122,33 @@ func TestUnreadableEventIsFollowedByAList(t *testing.T) {
 					s.t.Errorf("status is %+v", got)
 				}
 				s.after(time.Minute, `
-					1m0s bookmark 12
-					1m0s WATCHLIST rv=12
-					1m0s begin
-					1m0s item b@11
-					1m0s commit 13
-					1m0s relisted: gap
+					10s WATCHLIST rv=11
+					10s begin
+					10s item b@11
+					10s commit 13
+					10s relisted: gap
 				`)
 			})
 		})
 	}
+}
+
+// Where each list is followed by another event that cannot be read, lists become
+// fewer and fewer: in the end there is one for each watch that ends by itself.
+func TestEventsThatStayUnreadableCostFewLists(t *testing.T) {
+	var script []answer
+	for i := range 20 {
+		script = append(script, answer{event("ADDED", pod("a", "5")), endOfInitial(fmt.Sprint(9 + i)), event("MODIFIED", `{"metadata":7}`), open})
+	}
+	tell(t, Config{SilenceTimeout: time.Hour}, script, func(s *story) {
+		s.pass(30 * time.Minute)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		// After 10, 20, 40, 80, 160, 320 and 640 s.
+		if got := len(s.urls); got != 8 {
+			s.t.Errorf("%d requests in half an hour", got)
+		}
+	})
 }
 
 // An item that could not be read is there all the same. Where its key is known,

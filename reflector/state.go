@@ -129,8 +129,10 @@ type position struct {
 	suspect bool
 	// bookmarked: this server has been seen to send bookmarks.
 	bookmarked bool
-	// gap: the sink lacks something that only a list can bring.
-	gap bool
+	// gap: the sink lacks something that only a list can bring; gaps counts lists
+	// that were made for that, since a watch was last without.
+	gap  bool
+	gaps int
 	// fresh: no watch since the last list has been well.
 	fresh bool
 
@@ -306,6 +308,9 @@ func (p position) afterFailedList(o outcome) position {
 func (p position) afterWatch(o outcome) position {
 	p.rv = o.rv
 	p.gap = p.gap || o.gap
+	if !p.gap {
+		p.gaps = 0
+	}
 	p.bookmarked = p.bookmarked || o.bookmarked
 	p.fresh = p.fresh && !o.healthy
 	if o.heard {
@@ -342,6 +347,7 @@ func (p position) afterWatch(o outcome) position {
 func (p position) afterCut(o outcome) position {
 	switch {
 	case p.gap && o.opened:
+		p.gaps++
 		return p.relist(CauseGap, p.rv, o)
 	case o.healthy:
 		p.err = nil

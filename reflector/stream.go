@@ -104,7 +104,7 @@ func (s *stream) Read(p []byte) (int, error) {
 // transport says of it: HTTP/1.1 gives the reason itself, HTTP/2 and what wraps
 // a transport say "context canceled".
 func (s *stream) explain(err error) error {
-	if cause := s.cause(); errors.Is(cause, errSilent) || errors.Is(cause, errNoEnd) {
+	if cause := s.cause(); errors.Is(cause, errSilent) || errors.Is(cause, errNoEnd) || errors.Is(cause, errGap) {
 		return cause
 	}
 	return err

@@ -119,14 +119,19 @@ func (r *Reflector) watch(ctx context.Context, p position) outcome {
 	defer s.close()
 	r.opened()
 	o.opened = true
-	err := r.attend(ctx, p, s, &o)
+	mend := mending{cancel: s.cancel, after: p.patience()}
+	defer mend.stop()
+	if p.gap {
+		mend.begin()
+	}
+	err := r.attend(ctx, p, s, &o, &mend)
 	o.gap = o.gap || r.lacks()
 	o.healthy = time.Since(s.opened) >= r.cfg.HealthyAfter
 	return r.streamEnded(ctx, s, o, "watch", err, errHasty)
 }
 
 // attend follows a stream, and asks meanwhile for what is in quarantine.
-func (r *Reflector) attend(ctx context.Context, p position, s *stream, o *outcome) error {
+func (r *Reflector) attend(ctx context.Context, p position, s *stream, o *outcome, mend *mending) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var refetching sync.WaitGroup
 	refetching.Go(func() { r.refetches(ctx, p) })
@@ -135,7 +140,7 @@ func (r *Reflector) attend(ctx context.Context, p position, s *stream, o *outcom
 	if err := r.beginEvents(s); err != nil {
 		return err
 	}
-	return r.follow(s.events, o)
+	return r.follow(s.events, o, mend)
 }
 
 // beginEvents waits for the first bytes of a stream, which say how it is spelled;
@@ -153,12 +158,14 @@ func (r *Reflector) beginEvents(s *stream) error {
 }
 
 // follow gives events to the sink until the stream ends, and says how it did.
-func (r *Reflector) follow(events *wire.EventReader, o *outcome) error {
+func (r *Reflector) follow(events *wire.EventReader, o *outcome, mend *mending) error {
 	for {
 		event, err := events.Next()
 		switch {
 		case isUnreadable(err):
-			r.passOver(unreadable(err), o)
+			if r.passOver(unreadable(err), o) {
+				mend.begin()
+			}
 		case err != nil:
 			return err
 		case event.Type == wire.Error:
@@ -176,19 +183,20 @@ func (r *Reflector) follow(events *wire.EventReader, o *outcome) error {
 
 // passOver goes on past an event that could not be read. Its key goes into
 // quarantine, if its resourceVersion is known: that is the first at which it is
-// of use to ask what the object was.
-func (r *Reflector) passOver(f Refusal, o *outcome) {
+// of use to ask what the object was. It reports true if nothing is known to ask for.
+func (r *Reflector) passOver(f Refusal, o *outcome) (blind bool) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
 	o.heard = true
 	r.refuse(f)
 	if f.ResourceVersion == "" || behind(f.ResourceVersion, o.rv) {
 		o.gap = true
-		return
+		return true
 	}
 	o.gap = !r.confine(f) || o.gap
 	o.rv = f.ResourceVersion
 	r.reached(o.rv)
+	return f.Key.Name == ""
 }
 
 // pass gives one event to the sink.
