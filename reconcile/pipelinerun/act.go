@@ -113,6 +113,7 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 	switch {
 	case err == nil:
 		r.parts.Gate.Wrote(key, in, version)
+		o.Children = append(o.Children, c) // another plan of this reconcile does not make it again
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.adopt(ctx, key, o, c, err)

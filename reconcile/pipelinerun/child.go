@@ -2,11 +2,17 @@ package pipelinerun
 
 import (
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
 )
+
+// maxRefused is after how many refusals in one reconcile nothing more is tried: what
+// they have in common, a quota or a webhook, stands in the way of the others, too. One
+// or two may be in the way of their own.
+const maxRefused = 3
 
 // begin makes the runs of a task that is ready, those that are not there yet. Once
 // all are there, or about to be, the task runs, and the status will say so.
@@ -41,7 +47,7 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 		runs = append(runs, run{ref, made[name]})
 		switch {
 		case made[name] != nil:
-		case d.waitsFor != "":
+		case d.Refused[name] != nil, len(d.Refused) >= maxRefused:
 			whole = false
 		default:
 			action, err := d.create(t, name, c)
@@ -80,12 +86,8 @@ func (t *task) custom() bool {
 	if t.TaskSpec != nil {
 		return t.TaskSpec.IsCustom()
 	}
-	return t.TaskRef != nil && t.TaskRef.APIVersion != "" && t.TaskRef.Kind != "" && !ofTekton(t.TaskRef)
-}
-
-// ofTekton tells a Task whose author has spelled out that it is one.
-func ofTekton(ref *crds.TaskRef) bool {
-	return ref.Kind == crds.KindTask && (ref.APIVersion == crds.APIVersion || ref.APIVersion == crds.Group+"/v1beta1")
+	ref := t.TaskRef
+	return ref != nil && ref.APIVersion != "" && ref.Kind != "" && !strings.HasPrefix(ref.APIVersion, crds.Group+"/")
 }
 
 func (d *decision) create(t *task, name string, c combination) (Action, error) {

@@ -128,7 +128,8 @@ func (d *decision) emptyMatrix(t *task) bool {
 	})
 }
 
-// displayName is what people call a run of the task.
+// displayName is what people call a run of the task. Parameters of the pipeline come
+// before those of the task.
 func displayName(v variables.Set, t *task, c combination) string {
 	text := t.DisplayName
 	if c.name != "" {
@@ -140,10 +141,11 @@ func displayName(v variables.Set, t *task, c combination) string {
 	own := map[string]string{}
 	for _, param := range slices.Concat(t.Params, c.params) {
 		value := v.Param(param.Value)
-		if value.Type == crds.ParamTypeString || value.Type == "" {
-			for _, reference := range variables.Spellings("params", param.Name) {
-				own[reference] = value.StringVal
-			}
+		if value.Type != crds.ParamTypeString && value.Type != "" || v.Known("params."+param.Name) {
+			continue
+		}
+		for _, reference := range variables.Spellings("params", param.Name) {
+			own[reference] = value.StringVal
 		}
 	}
 	return v.With(own).Text(text)

@@ -17,6 +17,9 @@ func (d *decision) look(t *task) *refusal {
 		return nil
 	case len(t.runs) > 0: // made, and not written down
 		t.state = ready
+		if d.skipBefore(t) != "" || d.late || d.tasksLate && !t.final { // and what is lacking is not made any more
+			t.recorded, t.state = true, t.assess()
+		}
 		return nil
 	}
 	t.state, t.reason, t.shown = waiting, "", nil

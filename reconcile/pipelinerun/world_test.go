@@ -173,6 +173,7 @@ func (w *world) create(o *observation, kind string, meta metav1.ObjectMeta, keep
 	w.children = append(w.children, child{
 		Kind: kind, Name: meta.Name, UID: types.UID(fmt.Sprintf("uid-%d", len(w.created))), PipelineTask: meta.Labels[labelPipelineTask],
 	})
+	o.Children = append(o.Children, w.children[len(w.children)-1])
 	return nil
 }
 
