@@ -32,7 +32,7 @@ import (
 //	PLAN='seed=7 workload=…'  one plan, as a failure prints it, with its whole timeline
 //	SEEDS=500 [FROM=1]        the storms of many seeds
 //	REPLAYS=20 [SEEDS, FROM]  the storms of some seeds, so many times each
-//	PLANS=all                 all systematic plans
+//	PLANS=all                 all systematic plans; PLANS=10: so many of each kind
 //	                          none of them: a few of each, others each day
 //	SHRINK=1m                 how long a failing plan is made smaller
 //	TIMELINES=DIRECTORY       where timelines are written. Default: .build/simulation
@@ -217,29 +217,37 @@ func firstDifference(t *testing.T, p simulation.Plan) string {
 	return "not here, in 20 plays"
 }
 
-// plans are systematic plans of every workload: all of them, or a few of each kind.
-func plans(t *testing.T, few int) (all []simulation.Plan) {
+// plans are systematic plans of every workload: all of them, or those that limits
+// allow. The burst has more of them than all others together, since fifty runs do
+// the same: of what is not a crash, each day has a part.
+func plans(t *testing.T, limits simulation.Limits) (all []simulation.Plan) {
 	t.Helper()
 	for _, w := range simulation.Workloads() {
 		r := play(t, simulation.Plan{Seed: turnstile.Seed(today()), Workload: w.Name})
 		if len(r.Violations) > 0 {
 			t.Error(explained(t, r))
 		}
-		all = slices.Concat(all, simulation.Systematic(r, few))
+		most := limits
+		if most == (simulation.Limits{}) && len(r.Trace.Writes) > 100 {
+			most = simulation.Limits{Stale: 250, Unseen: 250}
+		}
+		all = slices.Concat(all, simulation.Systematic(r, most))
 	}
 	return all
 }
 
 func TestAFaultAtAnyPointChangesNothingInTheEnd(t *testing.T) {
 	onlyIf(t, plansEnv)
-	few := 0
-	if os.Getenv(plansEnv) == "" {
-		few = 1
+	limits := simulation.Limits{Crash: 1, Stale: 1, Unseen: 1}
+	if text := os.Getenv(plansEnv); text == "all" {
+		limits = simulation.Limits{}
+	} else if n := fromEnvironment(plansEnv, 0); n > 0 {
+		limits = simulation.Limits{Crash: n, Stale: n, Unseen: n}
 	}
 	var s summary
 	kinds := map[string]int{}
 	traces := map[uint64]bool{}
-	for _, one := range playAll(t, plans(t, few)) {
+	for _, one := range playAll(t, plans(t, limits)) {
 		if traces[one.Hash] {
 			kinds["the same as another"]++
 			continue

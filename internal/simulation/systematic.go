@@ -15,13 +15,17 @@ import (
 //     earlier write for the same run came in, if for that run it has changed since;
 //   - for every two changes that a process was told of before a write, and that
 //     concern the write's run, the first unseen until the second.
-//
-// few limits how many of each kind there are; 0 does not.
-func Systematic(clean *Result, few int) []Plan {
+func Systematic(clean *Result, most Limits) []Plan {
 	base := Plan{Seed: clean.Plan.Seed, Workload: clean.Plan.Workload}
-	crash, stale, unseen := crashes(base, clean.Trace), timeTravels(base, clean.Trace), unobserved(base, clean.Trace)
-	return slices.Concat(some(crash, few), some(stale, few), some(unseen, few))
+	return slices.Concat(
+		some(crashes(base, clean.Trace), most.Crash),
+		some(timeTravels(base, clean.Trace), most.Stale),
+		some(unobserved(base, clean.Trace), most.Unseen),
+	)
 }
+
+// Limits are how many plans there are at most of each kind; 0 is no limit.
+type Limits struct{ Crash, Stale, Unseen int }
 
 func crashes(base Plan, t *Trace) []Plan {
 	var plans []Plan
@@ -84,13 +88,13 @@ func unobserved(base Plan, t *Trace) []Plan {
 }
 
 // some picks a few, spread over all, others for another seed.
-func some(plans []Plan, few int) []Plan {
-	if few == 0 || len(plans) <= few {
+func some(plans []Plan, most int) []Plan {
+	if most == 0 || len(plans) <= most {
 		return plans
 	}
-	step := float64(len(plans)) / float64(few)
+	step := float64(len(plans)) / float64(most)
 	first := float64(plans[0].Seed.Below(1000, "which plans")) / 1000 * step
-	picked := make([]Plan, few)
+	picked := make([]Plan, most)
 	for i := range picked {
 		picked[i] = plans[int(first+float64(i)*step)]
 	}
