@@ -14,21 +14,25 @@ import (
 
 // An end is what a run comes to.
 type end struct {
-	Reason string
-	Gone   bool
-	Pods   int // that were made for it
+	Reason   string
+	Gone     bool
+	Attempts int
+	Pods     int // that were made for it
+	Claims   int // likewise
 }
 
 // An exception is a difference from the run without faults that is right.
 type exception struct {
 	workload, reason string // the end that is right, too
-	pods             int    // 1: more pods than without faults are right, too; -1: fewer
+	pods             int    // 1: more pods, and attempts, than without faults are right, too; -1: fewer
 	because          string
 }
 
 // covers says whether an end is right, though another was to be expected.
 func (x exception) covers(workload string, want, got end) bool {
-	return x.workload == workload && x.reason == got.Reason && (got.Pods == want.Pods || x.pods == cmp.Compare(got.Pods, want.Pods))
+	pods, attempts := cmp.Compare(got.Pods, want.Pods), cmp.Compare(got.Attempts, want.Attempts)
+	return x.workload == workload && x.reason == got.Reason && got.Claims == want.Claims &&
+		(pods == 0 || pods == x.pods) && (attempts == 0 || attempts == pods)
 }
 
 // exceptions are at most ten.
@@ -36,6 +40,10 @@ func exceptions() []exception {
 	return []exception{
 		{"cancel", succeeded, 0, "the controller was away while the run could be cancelled, and found its pod complete"},
 		{"cancel", cancelled, -1, "who was away when the run was made found it cancelled, and made no pod"},
+		{"cancel during a retry", succeeded, 0, "likewise"},
+		{"cancel during a retry", cancelled, -1, "who was away while an attempt failed found the run cancelled"},
+		{"a time for each attempt", timedOut, -1, "an attempt's time was up while nobody was there to make its pod"},
+		{"no image volumes", succeeded, 1, "who was started anew knows nothing of the node, and tries again"},
 		{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), 1, "the same deletion, told in the words of who saw the pod go, or gone; and who saw neither makes another (docs/decisions/0014, and I3)"},
 		{"pod deleted after its first step", failed, 0, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
 	}
@@ -69,8 +77,11 @@ func byName(a, b types.NamespacedName) int {
 func (r *Result) ends() map[types.NamespacedName]end {
 	ends := map[types.NamespacedName]end{}
 	for uid, run := range r.Facts.Runs {
-		c := apiserver.Into[crds.TaskRun](run.Last).Succeeded()
-		ends[run.Key] = end{Reason: c.Reason, Gone: run.Gone, Pods: r.Facts.PodsMade[uid]}
+		last := apiserver.Into[crds.TaskRun](run.Last)
+		ends[run.Key] = end{
+			Reason: last.Succeeded().Reason, Gone: run.Gone, Attempts: len(last.Status.RetriesStatus) + 1,
+			Pods: r.Facts.PodsMade[uid], Claims: r.Facts.ClaimsMade[uid],
+		}
 	}
 	return ends
 }

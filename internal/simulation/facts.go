@@ -1,9 +1,7 @@
 package simulation
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +19,7 @@ type Facts struct {
 	Runs       map[types.UID]*Run
 	Faults     map[string]int    // by kind
 	PodsMade   map[types.UID]int // by run
+	ClaimsMade map[types.UID]int // likewise
 	Outages    []Span
 	Stops      []Stop
 	Violations []Violation
@@ -56,9 +55,11 @@ type Run struct {
 
 // Expect is what a run comes to if nothing happens to it but its work.
 type Expect struct {
-	Reason  string        // of its condition in the end
-	Results string        // name=value, with commas
-	Work    time.Duration // how long the steps take, at most
+	Reason   string        // of its condition in the end
+	Results  string        // name=value, with commas
+	Work     time.Duration // how long the steps of all attempts take, at most
+	Attempts int           // that it is given; 0 and 1 are the same
+	Claims   int           // that are made for it
 }
 
 // A Span is an outage.
@@ -77,7 +78,7 @@ type Stop struct {
 
 func newFacts(w *World) *Facts {
 	return &Facts{
-		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{},
+		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
@@ -92,8 +93,11 @@ func (f *Facts) see(e apiserver.Exchange) {
 	if e.After != nil {
 		f.Newest[e.Resource] = e.After.Version()
 	}
-	if run, ok := born(e); ok {
+	if run, ok := born(e, "pods"); ok {
 		f.PodsMade[run]++
+	}
+	if run, ok := born(e, "persistentvolumeclaims"); ok {
+		f.ClaimsMade[run]++
 	}
 	if e.Resource != "taskruns" {
 		return
@@ -122,18 +126,13 @@ func (f *Facts) see(e apiserver.Exchange) {
 const expectAnnotation = "simulation/expect"
 
 // expectation is what the users have written on the run.
-func expectation(o *apiserver.Object) Expect {
-	var x Expect
-	reason, rest, _ := strings.Cut(o.GetAnnotations()[expectAnnotation], "|")
-	work, results, _ := strings.Cut(rest, "|")
-	x.Reason, x.Results = reason, results
-	x.Work, _ = time.ParseDuration(work)
+func expectation(o *apiserver.Object) (x Expect) {
+	// A run of which nobody has said what it comes to is expected to end, and no more.
+	_ = json.Unmarshal([]byte(o.GetAnnotations()[expectAnnotation]), &x)
 	return x
 }
 
-func (x Expect) annotation() map[string]string {
-	return map[string]string{expectAnnotation: fmt.Sprintf("%s|%s|%s", x.Reason, x.Work, x.Results)}
-}
+func (x Expect) annotation() map[string]string { return map[string]string{expectAnnotation: text(x)} }
 
 func (f *Facts) disturbOwner(pod *apiserver.Object, kind string) {
 	f.disturb(apiserver.Into[corev1.Pod](pod), kind)
@@ -156,19 +155,22 @@ func (f *Facts) ownWork() time.Duration {
 	return longest
 }
 
-// allowance is the run's own time: its work, starts of containers, and what a
-// lost node takes to be given up.
+// allowance is the run's own time: its work, starts of containers in each attempt
+// that it may have, and what lost nodes take to be given up.
 func (r *Run) allowance() time.Duration {
-	own := r.Expect.Work + 15*time.Second
-	if slices.Contains(r.Disturbed, "node lost") {
-		own += 3 * time.Minute
+	attempts := 1 + apiserver.Into[crds.TaskRun](r.Last).Spec.Retries
+	own := r.Expect.Work + time.Duration(attempts)*15*time.Second
+	for _, what := range r.Disturbed {
+		if what == "node lost" {
+			own += 3 * time.Minute
+		}
 	}
 	return own
 }
 
 // final counts what is there at the end.
 func (f *Facts) final(s *apiserver.Server) {
-	for _, resource := range []string{"taskruns", "tasks", "serviceaccounts"} {
+	for _, resource := range []string{"taskruns", "tasks", "stepactions", "serviceaccounts"} {
 		f.Held[resource] = len(s.Objects(resource))
 	}
 	for _, o := range s.Objects("pods") {

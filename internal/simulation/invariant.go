@@ -28,9 +28,9 @@ func Invariants() []Invariant {
 	return []Invariant{
 		{"I1", "at most one live pod of a run's attempt, and no pod of another's is taken for its own", onePod},
 		{"I2", "every accepted run ends soon after the faults have", nothingLost},
-		{"I3", "no pod is made again after its first step was seen to begin", nothingTwice},
+		{"I3", "no pod is made again after its first step was seen to begin, and no claim", together(nothingTwice, oneClaim)},
 		{"I4", "a status only goes forward", monotone},
-		{"I5", "a run that has ended is not written", completedIsOver},
+		{"I5", "a run that has ended is not written, and nothing is made for it", completedIsOver},
 		{"I6", "nothing is written when nothing happens", quiescence},
 		{"I7", "the caches are what the server has, and the queues are empty", cachesAreTrue},
 		{"I8", "every write insists on what it was decided for, and is made by the leader", writesInsist},

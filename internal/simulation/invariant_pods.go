@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -12,11 +13,11 @@ import (
 	"millrace/internal/simulation/apiserver"
 )
 
-// podLife is what the server has seen of a pod.
+// podLife is what the server has seen of a pod. Its name tells its attempt.
 type podLife struct {
 	key   types.NamespacedName
 	run   types.UID
-	live  bool
+	live  bool            // its steps go on, and nobody has had it ended
 	begun bool            // its first step was reported to have run
 	told  map[string]bool // whom a watch has told so
 	noted bool            // the run's status says so
@@ -44,7 +45,7 @@ func (p podLives) see(e apiserver.Exchange) {
 		}
 		p[pod.UID] = life
 	}
-	life.live = pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	life.live = pod.DeletionTimestamp == nil && !told(pod) && !stepsEnded(pod)
 	life.begun = life.begun || firstStepRan(pod)
 }
 
@@ -64,10 +65,30 @@ func (p podLives) note(e apiserver.Exchange) {
 	}
 }
 
+// told to end: its time was cut to nothing.
+func told(pod *corev1.Pod) bool {
+	return pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds <= 1
+}
+
+// stepsEnded does not ask what sidecars do: the kubelet sees to them.
+func stepsEnded(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return true
+	}
+	ended := 0
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.State.Terminated != nil {
+			ended++
+		}
+	}
+	return ended > 0 && ended == len(pod.Spec.Containers)
+}
+
+// firstStepRan does not count a step that the kubelet has given up before it began.
 func firstStepRan(pod *corev1.Pod) bool {
 	for _, s := range pod.Status.ContainerStatuses {
 		if s.Name == pod.Spec.Containers[0].Name {
-			return s.State.Running != nil || s.State.Terminated != nil
+			return s.State.Running != nil || s.State.Terminated != nil && !s.State.Terminated.StartedAt.IsZero()
 		}
 	}
 	return false
@@ -83,23 +104,48 @@ func (p podLives) of(run types.UID) []*podLife {
 	return all
 }
 
-// born is the pod that an exchange makes for a run, if it does.
-func born(e apiserver.Exchange) (run types.UID, ok bool) {
-	if e.Resource != "pods" || !e.Committed() || e.Before != nil || !program(e.Actor) {
+// born is the run for which an exchange makes a pod, or a claim, if it does.
+func born(e apiserver.Exchange, resource string) (run types.UID, ok bool) {
+	if e.Resource != resource || !e.Committed() || e.Before != nil || !program(e.Actor) {
 		return "", false
 	}
-	owner := metav1.GetControllerOf(e.After)
-	if owner == nil {
-		return "", true
+	for _, owner := range e.After.GetOwnerReferences() {
+		if owner.Controller != nil && *owner.Controller {
+			return owner.UID, true
+		}
 	}
-	return owner.UID, true
+	return "", true
 }
 
-// onePod is I1.
+// unfit is why a pod of that name is none for the run as it is written down; empty
+// if it is one. A creation may come late, for an attempt that is over; it is never
+// early.
+func (r *Run) unfit(pod string) string {
+	if r == nil {
+		return "and there is no run that it is for"
+	}
+	run := apiserver.Into[crds.TaskRun](r.Last)
+	for attempt := range len(run.Status.RetriesStatus) + 1 {
+		if pod == podName(run.Name, attempt) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("and the run is in attempt %d", len(run.Status.RetriesStatus))
+}
+
+// podName is that of an attempt's pod, for names as short as those of simulations.
+func podName(run string, attempt int) string {
+	if attempt == 0 {
+		return run + "-pod"
+	}
+	return fmt.Sprint(run, "-pod-retry", attempt)
+}
+
+// onePod is I1. The pod of an earlier attempt is another pod, too.
 func onePod(_ *Facts, report report) Check {
 	lives := podLives{}
 	return Check{See: func(e apiserver.Exchange) {
-		if run, ok := born(e); ok {
+		if run, ok := born(e, "pods"); ok {
 			for _, other := range lives.of(run) {
 				if other.live {
 					report("%s is made while %s of the same run lives", e.Key, other.key)
@@ -125,15 +171,18 @@ func onePod(_ *Facts, report report) Check {
 
 // nothingTwice is I3. What the process was not told, and no status says, it cannot
 // know: see docs/decisions/0014.
-func nothingTwice(_ *Facts, report report) Check {
+func nothingTwice(f *Facts, report report) Check {
 	lives := podLives{}
 	return Check{
 		See: func(e apiserver.Exchange) {
-			if run, ok := born(e); ok {
-				if run == "" {
-					report("%s is made for no run", e.Key)
+			if run, ok := born(e, "pods"); ok {
+				if why := f.Runs[run].unfit(e.Key.Name); why != "" {
+					report("%s is made, %s", e.Key, why)
 				}
 				for _, earlier := range lives.of(run) {
+					if earlier.key != e.Key {
+						continue // another attempt's
+					}
 					if told := earlier.told[e.Actor]; earlier.begun && (told || earlier.noted) {
 						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t; the run's status says so: %t)", e.Key, e.Actor, told, earlier.noted)
 						break

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
 	"millrace/internal/simulation/apiserver"
@@ -58,21 +60,60 @@ func monotone(_ *Facts, report report) Check {
 		if was.Status != is.Status && was.Status != "" && was.Status != corev1.ConditionUnknown {
 			report("%s was %s and is %s", e.Key, was.Status, is.Status)
 		}
-		// A run that waits for quota gives its start back: its time does not run.
-		waits := is.Reason == string(crds.TaskRunReasonExceededResourceQuota) && len(before.Status.Steps) == 0
-		if a, b := before.Status.StartTime, after.Status.StartTime; a != nil && (b == nil || !a.Equal(b)) && !waits {
-			report("%s started at %s and now at %v", e.Key, a, b)
-		}
-		if a, b := after.Status.StartTime, after.Status.CompletionTime; a != nil && b != nil && b.Before(a) {
-			report("%s ended before it began", e.Key)
+		if before.Status.TaskSpec != nil && text(before.Status.TaskSpec) != text(after.Status.TaskSpec) {
+			report("%s runs something else than was written down", e.Key)
 		}
 		if after.IsDone() && after.Status.CompletionTime == nil {
 			report("%s has ended at no time", e.Key)
 		}
-		if step := thawed(before.Status.Steps, after.Status.Steps); step != "" {
-			report("%s: %s had ended and is something else now", e.Key, step)
-		}
+		attempts(before, after, func(format string, args ...any) { report("%s "+format, append([]any{e.Key}, args...)...) })
 	}}
+}
+
+// attempts compares the attempt that goes on, and those that are over.
+func attempts(before, after *crds.TaskRun, report report) {
+	old, now := before.Status.RetriesStatus, after.Status.RetriesStatus
+	if len(now) < len(old) || len(old) > 0 && text(old) != text(now[:len(old)]) {
+		report("had attempts that are written down as something else now")
+		return
+	}
+	switch len(now) - len(old) {
+	case 0:
+		oneAttempt(before.Status, after.Status, report)
+	case 1:
+		ended := now[len(old)]
+		oneAttempt(before.Status, ended, report)
+		if ended.CompletionTime == nil {
+			report("has an attempt that ended at no time")
+		}
+		if c, _ := ended.Conditions.Get(crds.ConditionSucceeded); c.Status != corev1.ConditionFalse || after.IsDone() {
+			report("is tried again after an attempt that is %s, and is %s itself", c.Status, after.Succeeded().Status)
+		}
+	default:
+		report("has %d attempts more at once", len(now)-len(old))
+	}
+	if len(now) > after.Spec.Retries {
+		report("is tried again %d times, and %d were asked for", len(now), after.Spec.Retries)
+	}
+	if n := len(now); n > 0 && after.Status.StartTime != nil && after.Status.StartTime.Before(now[n-1].CompletionTime) {
+		report("began an attempt before the one before had ended")
+	}
+}
+
+// oneAttempt compares two states of one attempt.
+func oneAttempt(before, after crds.TaskRunStatus, report report) {
+	// A run that waits for quota gives its start back: its time does not run.
+	c, _ := after.Conditions.Get(crds.ConditionSucceeded)
+	waits := c.Reason == string(crds.TaskRunReasonExceededResourceQuota) && len(before.Steps) == 0
+	if a, b := before.StartTime, after.StartTime; a != nil && (b == nil || !a.Equal(b)) && !waits {
+		report("started at %s and now at %v", a, b)
+	}
+	if a, b := after.StartTime, after.CompletionTime; a != nil && b != nil && b.Before(a) {
+		report("ended before it began")
+	}
+	if step := thawed(before.Steps, after.Steps); step != "" {
+		report("has a step, %s, that had ended and is something else now", step)
+	}
 }
 
 // thawed is a step that had ended and has changed since.
@@ -94,19 +135,48 @@ func text(v any) string {
 	return string(raw)
 }
 
-// completedIsOver is I5.
+// completedIsOver is I5. What is made for a run that has ended is made by who knew
+// that when the request was sent; another may not have been told yet.
 func completedIsOver(_ *Facts, report report) Check {
-	return Check{See: func(e apiserver.Exchange) {
-		if before, _, ok := changes(e); ok && before.IsDone() {
-			report("%s had ended, and is written by %s", e.Key, e.Request)
+	ended := map[types.UID]map[string]time.Time{} // by run, and by who knows of it
+	know := func(run types.UID, actor string, since time.Time) {
+		if ended[run] == nil {
+			ended[run] = map[string]time.Time{}
 		}
-	}}
+		if _, knows := ended[run][actor]; !knows {
+			ended[run][actor] = since
+		}
+	}
+	return Check{
+		See: func(e apiserver.Exchange) {
+			before, after, ok := changes(e)
+			if ok && before.IsDone() {
+				report("%s had ended, and is written by %s", e.Key, e.Request)
+			}
+			if ok && after.IsDone() {
+				know(after.UID, e.Actor, e.At)
+			}
+			for _, resource := range []string{"pods", "persistentvolumeclaims"} {
+				if run, ok := born(e, resource); ok {
+					if since, knows := ended[run][e.Actor]; knows && e.Sent.After(since) {
+						report("%s is made for a run that has ended, by %s", e.Key, e.Request)
+					}
+				}
+			}
+		},
+		Told: func(e apiserver.Event) {
+			if e.Watch.Resource == "taskruns" && apiserver.Into[crds.TaskRun](e.Object).IsDone() {
+				// It is on its way yet.
+				know(e.Object.GetUID(), e.Watch.Actor, time.Now().Add(time.Second))
+			}
+		},
+	}
 }
 
 // sameEnds is I16, for runs that nothing but faults happened to.
 func sameEnds(f *Facts, report report) Check {
 	return Check{End: func() {
-		for _, run := range f.Runs {
+		for uid, run := range f.Runs {
 			if run.Gone || len(run.Disturbed) > 0 || run.Ended.IsZero() || run.Expect.Reason == "" {
 				continue
 			}
@@ -118,6 +188,12 @@ func sameEnds(f *Facts, report report) Check {
 			results := make([]string, 0, len(status.Results))
 			for _, r := range status.Results {
 				results = append(results, r.Name+"="+r.Value.StringVal)
+			}
+			if got := len(status.RetriesStatus) + 1; got != max(1, run.Expect.Attempts) {
+				report("%s was tried %d times, and %d times without faults", run.Key, got, max(1, run.Expect.Attempts))
+			}
+			if got := f.ClaimsMade[uid]; got != run.Expect.Claims {
+				report("%s has had %d claims made, and %d without faults", run.Key, got, run.Expect.Claims)
 			}
 			if got := strings.Join(results, ","); got != run.Expect.Results {
 				report("%s has the results %q, and %q without faults", run.Key, got, run.Expect.Results)

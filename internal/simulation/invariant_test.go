@@ -76,11 +76,34 @@ func (l *tale) run() *apiserver.Object {
 // pod has the program create one for a run.
 func (l *tale) pod(name string, of *apiserver.Object) {
 	l.Helper()
-	yes := true
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: name}}
-	pod.Spec.Containers = []corev1.Container{{Name: "step-only"}}
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "TaskRun", Name: "a", UID: of.GetUID(), Controller: &yes}}
+	l.must(l.server.Actor(leader).Create("pods", podFor(name, of)))
+}
+
+// podWith has it create one that needs a claim.
+func (l *tale) podWith(claim string, of *apiserver.Object) {
+	l.Helper()
+	pod := podFor("a-pod", of)
+	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	l.must(l.server.Actor(leader).Create("pods", pod))
+}
+
+func podFor(name string, of *apiserver.Object) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: name, OwnerReferences: controlledBy(of)}}
+	pod.Spec.Containers = []corev1.Container{{Name: "step-only"}}
+	return pod
+}
+
+func controlledBy(run *apiserver.Object) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "TaskRun", Name: "a", UID: run.GetUID(), Controller: &yes}}
+}
+
+// claim has it create one for a run.
+func (l *tale) claim(name string, of *apiserver.Object) {
+	l.Helper()
+	l.must(l.server.Actor(leader).Create("persistentvolumeclaims", &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: name, OwnerReferences: controlledBy(of)},
+	}))
 }
 
 // status has the program write one, as it should: with the version it knows.
@@ -110,7 +133,12 @@ var planted = map[string][]struct{ well, breach func(*tale) }{
 			l.status(secondAttempt)
 			l.pod("a-pod-retry1", run)
 		},
-		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.status(secondAttempt); l.pod("a-pod-retry1", run) },
+		func(l *tale) {
+			run := l.run()
+			l.pod("a-pod", run)
+			l.status(secondAttempt)
+			l.pod("a-pod-retry1", run)
+		},
 	}},
 	"I2": {{
 		func(l *tale) { l.run(); l.succeeds() },
@@ -157,17 +185,30 @@ var planted = map[string][]struct{ well, breach func(*tale) }{
 		},
 	}, {
 		func(l *tale) { l.run(); l.status(firstAttempt); l.status(secondAttempt); l.succeeds() },
-		func(l *tale) { l.run(); l.status(firstAttempt); l.status(secondAttempt); l.status(`{"retriesStatus":null}`) },
+		func(l *tale) {
+			l.run()
+			l.status(firstAttempt)
+			l.status(secondAttempt)
+			l.status(`{"retriesStatus":null}`)
+		},
 	}, {
 		func(l *tale) { l.run(); l.status(firstAttempt); l.status(secondAttempt) },
 		// What had ended in the first attempt is written down as something else.
-		func(l *tale) { l.run(); l.status(firstAttempt); l.status(strings.Replace(secondAttempt, `"exitCode":1`, `"exitCode":2`, 1)) },
+		func(l *tale) {
+			l.run()
+			l.status(firstAttempt)
+			l.status(strings.Replace(secondAttempt, `"exitCode":1`, `"exitCode":2`, 1))
+		},
 	}, {
 		func(l *tale) { l.run(); l.status(secondAttempt) },
 		func(l *tale) { l.run(); l.status(secondAttempt); l.status(thirdAttempt) }, // one was asked for
 	}, {
 		func(l *tale) { l.run(); l.status(`{"taskSpec":{"steps":[{"image":"a"}]}}`); l.succeeds() },
-		func(l *tale) { l.run(); l.status(`{"taskSpec":{"steps":[{"image":"a"}]}}`); l.status(`{"taskSpec":{"steps":[{"image":"b"}]}}`) },
+		func(l *tale) {
+			l.run()
+			l.status(`{"taskSpec":{"steps":[{"image":"a"}]}}`)
+			l.status(`{"taskSpec":{"steps":[{"image":"b"}]}}`)
+		},
 	}},
 	"I5": {{
 		func(l *tale) { l.run(); l.succeeds() },
@@ -271,7 +312,7 @@ var planted = map[string][]struct{ well, breach func(*tale) }{
 // Statuses of a run that is tried again.
 const (
 	firstAttempt  = `{"startTime":"2026-01-01T00:00:00Z","steps":[{"container":"step-only","terminated":{"exitCode":1}}],"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running"}]}`
-	anAttempt     = `{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:05Z","steps":[{"container":"step-only","terminated":{"exitCode":1}}],"conditions":[{"type":"Succeeded","status":"False","reason":"StepFailed"}]}`
+	anAttempt     = `{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:00Z","steps":[{"container":"step-only","terminated":{"exitCode":1}}],"conditions":[{"type":"Succeeded","status":"False","reason":"StepFailed"}]}`
 	secondAttempt = `{"startTime":null,"steps":null,"retriesStatus":[` + anAttempt + `],"conditions":[{"type":"Succeeded","status":"Unknown","reason":"ToBeRetried"}]}`
 	thirdAttempt  = `{"startTime":null,"steps":null,"retriesStatus":[` + anAttempt + `,` + anAttempt + `],"conditions":[{"type":"Succeeded","status":"Unknown","reason":"ToBeRetried"}]}`
 )

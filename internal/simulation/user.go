@@ -43,10 +43,13 @@ func (w *World) account(ns string) {
 	_, _ = w.Server.Actor("cluster").Create("serviceaccounts", account)
 }
 
-// tasks has a user keep the Task of a namespace.
+// tasks has a user keep what runs of a namespace refer to: a Task, a StepAction, a
+// claim.
 func (w *World) tasks(namespaces ...string) {
 	for _, ns := range namespaces {
 		w.account(ns)
+		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "action", ns), func() { _, _ = w.user.Create("stepactions", greet(ns)) })
+		w.claims(0, ns)
 		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "task", ns), func() { _, _ = w.user.Create("tasks", build(ns, 1)) })
 	}
 }
@@ -58,6 +61,15 @@ func (w *World) editsTask(at time.Duration, ns string, edition int) {
 		if err != nil {
 			_, _ = w.user.Create("tasks", build(ns, edition))
 		}
+	})
+}
+
+// claims has a user make the claim that runs of the namespace share.
+func (w *World) claims(at time.Duration, ns string) {
+	w.Agenda.After(at+w.Plan.Seed.Between(0, time.Millisecond, "claim", ns), func() {
+		claim := &corev1.PersistentVolumeClaim{}
+		claim.Namespace, claim.Name = ns, "shared"
+		_, _ = w.user.Create("persistentvolumeclaims", claim)
 	})
 }
 
@@ -81,7 +93,7 @@ func (w *World) orphans(at time.Duration, ns, name string) {
 		if !ok {
 			return
 		}
-		_ = w.user.Release("pods", types.NamespacedName{Namespace: ns, Name: name + "-pod"}, run.GetUID())
+		_ = w.user.Release("pods", podOf(run), run.GetUID())
 		_, _ = w.user.Delete("taskruns", key, metav1.DeleteOptions{})
 	})
 }
@@ -100,10 +112,19 @@ func (w *World) recreates(at time.Duration, ns, name string, what recipe) {
 	})
 }
 
+// podOf is the pod that a run names.
+func podOf(run *apiserver.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.GetNamespace(), Name: apiserver.Into[crds.TaskRun](run).Status.PodName}
+}
+
 // deletesPod deletes a run's pod.
 func (w *World) deletesPod(at time.Duration, ns, name string) {
 	w.does(at, "user deletes a pod", ns+"/"+name, func() {
-		key := types.NamespacedName{Namespace: ns, Name: name + "-pod"}
+		run, ok := w.Server.Object("taskruns", types.NamespacedName{Namespace: ns, Name: name})
+		if !ok {
+			return
+		}
+		key := podOf(run)
 		if o, ok := w.Server.Object("pods", key); ok {
 			w.mu.Lock()
 			w.facts.disturbOwner(o, "its pod was deleted")

@@ -150,6 +150,27 @@ func Workloads() []Workload {
 				}
 			})
 		}, Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "image pull fails once", After: time.Millisecond}}},
+		{Name: "retries", Users: one(thirdTime)},
+		{Name: "retries in vain", Users: one(inVain)},
+		{Name: "a time for each attempt", Users: one(twiceTooSlow)},
+		{Name: "cancel during a retry", Users: func(w *World) {
+			w.account("blue")
+			w.creates(first, "blue", "a", func(draw) (crds.TaskRunSpec, Expect) {
+				return again(embedded(stepOf("first", "exit=1"), stepOf("second", "sleep=15s")), 3, 1), Expect{Reason: succeeded, Work: 15 * time.Second, Attempts: 2, Results: "attempt=1"}
+			})
+			w.cancels(first+12*time.Second, "blue", "a")
+		}},
+		{Name: "sidecars", Users: one(withSidecar)},
+		{Name: "a sidecar that never comes up", Users: one(sidecarThatNeverComes)},
+		{Name: "a sidecar that does not stop", Users: one(stubbornSidecar)},
+		{Name: "a claim of its own", Users: one(ownClaim)},
+		{Name: "a claim that comes late", Users: func(w *World) {
+			w.account("blue")
+			w.creates(first, "blue", "a", sharedClaim)
+			w.claims(first+15*time.Second, "blue")
+		}},
+		{Name: "a StepAction and its results", Users: one(fromAction)},
+		{Name: "no image volumes", Users: one(slow), Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "node knows no image volumes"}}},
 		{Name: "two namespaces", Users: func(w *World) {
 			w.tasks("blue", "green")
 			for i := range 3 {

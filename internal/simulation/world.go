@@ -253,14 +253,15 @@ func program(actor string) bool { return strings.HasPrefix(actor, "millrace-") }
 // mishap is what happens to a pod, if anything does.
 func (w *World) mishap(pod *corev1.Pod) kubelet.Mishap {
 	name := pod.Namespace + "/" + pod.Name
-	if planned, ok := w.workload.mishap(pod); ok {
-		w.disturbed(pod, planned.Kind)
-		return planned
-	}
-	for _, kind := range kubelet.Mishaps() {
-		if w.ledger.happens("pod "+kind, 0.03, name+" "+string(pod.UID)) {
-			w.disturbed(pod, kind)
-			return kubelet.Mishap{Kind: kind, After: w.Plan.Seed.Between(0, 12*time.Second, "mishap", name)}
+	planned, isPlanned := w.workload.mishap(pod)
+	for _, risk := range kubelet.Risks(pod) {
+		switch {
+		case isPlanned && planned.Kind == risk.Kind:
+			w.disturbed(pod, planned.Kind)
+			return planned
+		case !isPlanned && w.ledger.happens("pod "+risk.Kind, risk.Chance, name+" "+string(pod.UID)):
+			w.disturbed(pod, risk.Kind)
+			return kubelet.Mishap{Kind: risk.Kind, After: w.Plan.Seed.Between(0, risk.Within, "mishap", name)}
 		}
 	}
 	return kubelet.Mishap{}

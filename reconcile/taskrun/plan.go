@@ -630,6 +630,9 @@ func (d decision) follow() Plan {
 // running tells what the steps are at.
 func (d decision) running(why string, status crds.TaskRunStatus) Plan {
 	status.Steps = stepStates(d.Pod, status.Steps)
+	if status.TaskSpec != nil {
+		status.Steps = findResults(d.Pod, nil).ofSteps(status.TaskSpec, status.Steps)
+	}
 	status.Sidecars = sidecarStates(d.Pod)
 	status = d.set(status, ongoing(crds.TaskRunReasonRunning, "Not all Steps in the Task have finished executing"))
 	p := d.write(why, status)

@@ -8,26 +8,39 @@ import (
 // container is one container in truth: waiting, running or ended.
 type container struct {
 	spec    corev1.Container
-	step    step // what it is to do; of init containers, nothing
+	goesOn  bool // an init container that runs beside the others: a sidecar
+	step    step // what it is to do; of other init containers, nothing
 	running *metav1.Time
 	ended   *corev1.ContainerStateTerminated
 	holdup  *corev1.ContainerStateWaiting // why it does not start
 
-	turn  bool        // its program has begun
-	began metav1.Time // when
+	turn  bool              // its program has begun
+	began metav1.Time       // when
+	left  map[string]string // the step's own results
+
+	// Of a sidecar:
+	started  bool // once it was; those after it need not wait
+	up       bool // it runs, and its startup probe has succeeded
+	restarts int32
+	last     *corev1.ContainerStateTerminated // how it ended before
 }
 
 func containers(specs []corev1.Container) []*container {
 	all := make([]*container, 0, len(specs))
 	for _, spec := range specs {
-		all = append(all, &container{spec: spec, step: parseStep(spec)})
+		c := &container{spec: spec, step: parseStep(spec)}
+		c.goesOn = spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		all = append(all, c)
 	}
 	return all
 }
 
+// waiting: it has neither started nor ended.
+func (c *container) waiting() bool { return c.running == nil && c.ended == nil }
+
 func (c *container) begin() {
 	at := now()
-	c.running = &at
+	c.running, c.ended, c.holdup = &at, nil, nil
 }
 
 func (c *container) end(code int32, reason, message string) {
@@ -35,23 +48,36 @@ func (c *container) end(code int32, reason, message string) {
 	if c.running != nil {
 		t.StartedAt = *c.running
 	}
-	c.running, c.ended = nil, &t
+	c.running, c.ended, c.up = nil, &t, false
+}
+
+// lose is what a kubelet says of a container that its pod will never have.
+func (c *container) lose() {
+	c.ended = &corev1.ContainerStateTerminated{
+		ExitCode: 137, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated",
+	}
 }
 
 func (c *container) status() corev1.ContainerStatus {
-	s := corev1.ContainerStatus{Name: c.spec.Name, Image: c.spec.Image}
+	s := corev1.ContainerStatus{Name: c.spec.Name, Image: c.spec.Image, RestartCount: c.restarts}
+	if c.last != nil {
+		s.LastTerminationState.Terminated = c.last
+	}
+	started := c.running != nil && (c.up || !c.goesOn)
+	s.Started = &started
 	switch {
 	case c.ended != nil:
 		s.State.Terminated = c.ended
-		s.ImageID = "sha256:" + c.spec.Image
 	case c.running != nil:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: *c.running}
-		s.ImageID = "sha256:" + c.spec.Image
-		s.Ready = true
+		s.Ready = started
 	case c.holdup != nil:
 		s.State.Waiting = c.holdup
 	default:
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+	}
+	if s.State.Waiting == nil {
+		s.ImageID = "sha256:" + c.spec.Image
 	}
 	return s
 }
@@ -76,4 +102,47 @@ func (m *machine) kill(code int32, tells bool) {
 			c.end(code, "Error", "")
 		}
 	}
+}
+
+// close ends a pod of which nothing runs any more. What has not started never
+// will; a kubelet says so of each container that was to start next, but not of
+// steps behind an init container that has not ended well.
+func (m *machine) close() {
+	m.ended = true
+	m.phase = corev1.PodSucceeded
+	initialized := m.initialized()
+	for _, c := range m.main {
+		if c.ended == nil || c.ended.ExitCode != 0 {
+			m.phase = corev1.PodFailed
+		}
+		if c.ended == nil && initialized {
+			c.lose()
+		}
+	}
+}
+
+// initialized: the steps could start.
+func (m *machine) initialized() bool {
+	for _, c := range m.init {
+		if c.goesOn && !c.started || !c.goesOn && (c.ended == nil || c.ended.ExitCode != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// present is the phase that the pod is in.
+func (m *machine) present() corev1.PodPhase {
+	switch {
+	case m.ended:
+		return m.phase
+	case m.unknown:
+		return corev1.PodUnknown
+	}
+	for _, c := range m.main {
+		if c.waiting() {
+			return corev1.PodPending // though others run
+		}
+	}
+	return corev1.PodRunning
 }

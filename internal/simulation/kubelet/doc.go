@@ -2,9 +2,9 @@
 // simulations: it walks pods through their states, and does to them what happens
 // to pods.
 //
-//	server ──Saw(exchange)──▶ Kubelet ──agenda──▶ bind ▶ pull ▶ init ▶ start ▶ steps ▶ end
-//	                             ▲                                │
-//	         Mishap(pod) ────────┘                                └──▶ status of the pod, in its own time
+//	server ──Saw(exchange)──▶ Kubelet ──agenda──▶ claims ▶ bind ▶ pull ▶ init ▶ sidecars ▶ steps ▶ end
+//	                             ▲                  ▲                                │
+//	         Mishap(pod) ────────┘     provisioner ─┘                                └──▶ status of the pod, in its own time
 //
 // What happens in a pod (its containers' truth) and what the API server is told
 // of it are two things, as they are in a cluster: a report comes some
@@ -15,11 +15,22 @@
 // for the step before, runs the program, leaves a termination message, tells the
 // next step. The program is a list of words, in the arguments or the script:
 //
-//	sleep=5s exit=3 result=name=value oom
+//	sleep=5s exit=3 oom hang result=name=value step-result=name=value
+//
+// attempt=1 until=2 has the step do badly (exit, oom, hang) in attempts before that.
+// A sidecar (an init container that goes on, KEP-753) runs until it is stopped,
+// unless exit or oom tells that it ends by itself; until counts its restarts, and
+//
+//	ready=2s ready=never stubborn
+//
+// say when its startup probe succeeds, and that it does not listen to SIGTERM.
+//
+// A pod waits in Pending for its claims. A claim gets its volume after a while; of
+// the storage class FirstConsumer, when a pod wants it.
 //
 // # How to add a mishap
 //
-// A word and a function in mishap.go.
+// A line in mishap.go.
 //
 // # What it promises
 //
@@ -27,5 +38,9 @@
 //     the same times: all waits are drawn from the seed and the pod's name.
 //  2. A pod's containers end once, and a pod that has ended is never reported to
 //     be anything else.
-//  3. A pod that is deleted gets SIGTERM, is reported ended, and then goes.
+//  3. A pod that is deleted gets SIGTERM, is reported ended, and then goes. What had
+//     not started is reported lost (ContainerStatusUnknown), unless an init
+//     container was in the way.
+//  4. A pod is Pending while any container of a step waits, and Running while any
+//     sidecar runs, whatever its steps do.
 package kubelet

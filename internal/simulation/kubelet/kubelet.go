@@ -34,6 +34,7 @@ type Kubelet struct {
 	mu       sync.Mutex
 	machines map[types.UID]*machine
 	lives    map[types.NamespacedName]int // pods that had the name
+	claims   map[types.NamespacedName]*claim
 }
 
 // New makes a kubelet that knows no pods.
@@ -43,7 +44,7 @@ func New(cfg Config) *Kubelet {
 	}
 	return &Kubelet{
 		cfg: cfg, actor: cfg.Server.Actor(actorName),
-		machines: map[types.UID]*machine{}, lives: map[types.NamespacedName]int{},
+		machines: map[types.UID]*machine{}, lives: map[types.NamespacedName]int{}, claims: map[types.NamespacedName]*claim{},
 	}
 }
 
@@ -55,9 +56,11 @@ type machine struct {
 	name string // for draws: no other pod has it
 	spec corev1.PodSpec
 
+	unbound    bool // it waits for a claim
 	started    metav1.Time
 	init, main []*container
-	phase      corev1.PodPhase
+	phase      corev1.PodPhase // once it has ended
+	unknown    bool            // the phase is, for now
 	reason     string
 	message    string
 	conditions []corev1.PodCondition
@@ -65,6 +68,7 @@ type machine struct {
 
 	ended    bool // nothing more happens in it
 	killing  bool
+	stopping bool // its steps have ended, and its sidecars are told to
 	lost     bool // its node is: nobody is told, nothing happens
 	reported bool // a report is on its way
 	draws    int
@@ -72,6 +76,9 @@ type machine struct {
 
 // Saw is to be called with each exchange of the server. It does nothing itself.
 func (k *Kubelet) Saw(e apiserver.Exchange) {
+	if e.Resource == "persistentvolumeclaims" && e.Committed() {
+		k.sawClaim(e)
+	}
 	if e.Resource != "pods" || !e.Committed() || e.Actor == actorName {
 		return
 	}
@@ -106,7 +113,7 @@ func (k *Kubelet) bear(o *apiserver.Object) {
 	k.lives[key]++
 	m := &machine{
 		key: key, uid: pod.UID, name: fmt.Sprint(key, "/", k.lives[key]), spec: pod.Spec,
-		phase: corev1.PodPending, posted: make([]post, len(pod.Spec.Containers)),
+		posted: make([]post, len(pod.Spec.Containers)),
 	}
 	m.init, m.main = containers(pod.Spec.InitContainers), containers(pod.Spec.Containers)
 	k.machines[pod.UID] = m
@@ -142,8 +149,11 @@ func (k *Kubelet) laterLocked(m *machine, low, high time.Duration, what string, 
 	k.cfg.Agenda.After(wait, func() { k.with(m.uid, do) })
 }
 
-// bind puts the pod on a node.
+// bind puts the pod on a node, if its claims are bound.
 func (k *Kubelet) bind(m *machine) {
+	if !m.started.IsZero() || !k.claimsBound(m) {
+		return
+	}
 	gone := false
 	_, err := apiserver.Change(k.actor, "pods", "", m.key, func(pod *corev1.Pod) {
 		if gone = pod.UID != m.uid || pod.DeletionTimestamp != nil; !gone {
@@ -161,7 +171,7 @@ func (k *Kubelet) bind(m *machine) {
 	}
 	mishap := k.cfg.Mishap(apiserver.Into[corev1.Pod](pod))
 	if mishap.Kind != "" {
-		k.later(m, mishap.After, mishap.After+time.Millisecond, mishap.Kind, func(m *machine) { mishaps()[mishap.Kind](k, m) })
+		k.befall(m, mishap)
 	}
 	k.report(m)
 	if d := m.spec.ActiveDeadlineSeconds; d != nil {
@@ -170,28 +180,42 @@ func (k *Kubelet) bind(m *machine) {
 	k.later(m, 50*time.Millisecond, 900*time.Millisecond, "pull", k.startNext)
 }
 
+func (k *Kubelet) befall(m *machine, what Mishap) {
+	for _, known := range mishaps() {
+		if known.kind == what.Kind {
+			k.later(m, what.After, what.After+time.Millisecond, what.Kind, func(m *machine) { known.do(k, m) })
+		}
+	}
+}
+
 func now() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
 
 // startNext starts the next container: the init containers one after the end of
-// the other, then all others.
+// the other, or after the start of one that goes on; then all others.
 func (k *Kubelet) startNext(m *machine) {
 	if m.over() {
 		return
 	}
 	for _, c := range m.init {
-		if c.ended == nil {
-			if c.running == nil && c.holdup == nil {
+		switch {
+		case c.started:
+		case c.goesOn:
+			if c.waiting() && c.holdup == nil {
+				k.startSidecar(m, c)
+			}
+			return
+		case c.ended == nil || c.ended.ExitCode != 0:
+			if c.waiting() && c.holdup == nil {
 				c.begin()
 				k.report(m)
-				k.later(m, 20*time.Millisecond, 300*time.Millisecond, "init", func(m *machine) { k.endInit(m, c) })
+				k.later(m, 20*time.Millisecond, 300*time.Millisecond, "init", func(m *machine) { k.endInit(m, c, 0, "Completed") })
 			}
 			return
 		}
 	}
 	for i, c := range m.main {
-		if c.running == nil && c.ended == nil && c.holdup == nil {
+		if c.waiting() && c.holdup == nil {
 			c.begin()
-			m.phase = corev1.PodRunning
 			k.report(m)
 			k.awaitTurn(m, i)
 			k.later(m, 5*time.Millisecond, 80*time.Millisecond, "start", k.startNext)
@@ -200,11 +224,15 @@ func (k *Kubelet) startNext(m *machine) {
 	}
 }
 
-func (k *Kubelet) endInit(m *machine, c *container) {
+// endInit ends an init container; one that fails is the end of the pod.
+func (k *Kubelet) endInit(m *machine, c *container, code int32, reason string) {
 	if m.over() || c.running == nil {
 		return
 	}
-	c.end(0, "Completed", "")
+	c.end(code, reason, "")
+	if code != 0 {
+		m.close()
+	}
 	k.report(m)
 	k.startNext(m)
 }
@@ -229,7 +257,8 @@ func (k *Kubelet) awaitDeadline(m *machine, d time.Duration) {
 
 // fail ends a pod for a reason of its own.
 func (k *Kubelet) fail(m *machine, reason, message string) {
-	m.phase, m.reason, m.message, m.ended = corev1.PodFailed, reason, message, true
+	m.close()
+	m.phase, m.reason, m.message = corev1.PodFailed, reason, message
 	k.report(m)
 }
 
@@ -239,11 +268,10 @@ func (k *Kubelet) terminate(m *machine) {
 		return
 	}
 	m.killing = true
-	m.kill(143, true)
-	if m.phase == corev1.PodRunning || m.phase == corev1.PodUnknown {
-		m.phase = corev1.PodFailed
+	if !m.ended {
+		m.kill(143, true)
+		m.close()
 	}
-	m.ended = true
 	k.report(m)
 	k.later(m, 500*time.Millisecond, 2*time.Second, "remove", k.remove)
 }
@@ -256,17 +284,18 @@ func (k *Kubelet) remove(m *machine) {
 	}
 }
 
-// settle ends a pod whose containers all have.
+// settle ends a pod whose steps all have, once its sidecars have, too.
 func (k *Kubelet) settle(m *machine) {
-	failed := false
 	for _, c := range m.main {
 		if c.ended == nil {
 			return
 		}
-		failed = failed || c.ended.ExitCode != 0
 	}
-	m.ended, m.phase = true, corev1.PodSucceeded
-	if failed {
-		m.phase = corev1.PodFailed
+	for _, c := range m.init {
+		if c.running != nil {
+			k.stopSidecars(m)
+			return
+		}
 	}
+	m.close()
 }

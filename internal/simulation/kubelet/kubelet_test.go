@@ -23,11 +23,19 @@ var key = types.NamespacedName{Namespace: "default", Name: "p"}
 // phase and its steps went.
 func live(t *testing.T, mishap kubelet.Mishap, lasts time.Duration, do func(apiserver.Actor), steps ...[]string) (pod *corev1.Pod, went string) {
 	t.Helper()
+	return lives(t, mishap, lasts, do, podOf(steps))
+}
+
+func lives(t *testing.T, mishap kubelet.Mishap, lasts time.Duration, do func(apiserver.Actor), it *corev1.Pod) (pod *corev1.Pod, went string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var k *kubelet.Kubelet
 		var seen []string
 		server := apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) {
 			k.Saw(e)
+			if e.Resource != "pods" {
+				return
+			}
 			if e.After == nil {
 				seen = append(seen, "gone")
 				return
@@ -41,7 +49,7 @@ func live(t *testing.T, mishap kubelet.Mishap, lasts time.Duration, do func(apis
 		ctx, stop := context.WithTimeout(t.Context(), lasts)
 		defer stop()
 		user := server.Actor("user")
-		if _, err := user.Create("pods", podOf(steps)); err != nil {
+		if _, err := user.Create("pods", it); err != nil {
 			t.Fatal(err)
 		}
 		if do != nil {
@@ -68,11 +76,27 @@ func podOf(steps [][]string) *corev1.Pod {
 	return pod
 }
 
-// describe is the phase, and a letter for each step: waiting, running, ended with
-// a code.
+// withSidecar adds a sidecar to a pod.
+func withSidecar(pod *corev1.Pod, words ...string) *corev1.Pod {
+	always := corev1.ContainerRestartPolicyAlways
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{
+		Name: "sidecar-s", Command: []string{"sim"}, Args: words, RestartPolicy: &always, StartupProbe: &corev1.Probe{},
+	})
+	return pod
+}
+
+// describe is the phase, and a letter for each init container and each step:
+// waiting, running, ended with a code.
 func describe(pod *corev1.Pod) string {
 	s := string(pod.Status.Phase) + " "
-	for _, c := range pod.Status.ContainerStatuses {
+	if init := letters(pod.Status.InitContainerStatuses); init != "" {
+		s += init + "/"
+	}
+	return s + letters(pod.Status.ContainerStatuses)
+}
+
+func letters(statuses []corev1.ContainerStatus) (s string) {
+	for _, c := range statuses {
 		switch {
 		case c.State.Terminated != nil:
 			s += fmt.Sprint(c.State.Terminated.ExitCode)
@@ -130,16 +154,21 @@ func TestADeadlineThatIsBroughtForwardEndsThePod(t *testing.T) {
 
 func TestMishapsHappen(t *testing.T) {
 	ends := map[string]string{
-		"deleted":                   "gone",
-		"deleted before it starts":  "gone",
-		"evicted":                   "Failed 137",
-		"image pull backs off":      "Pending w",
-		"image pull fails once":     "Succeeded 0",
-		"node lost":                 "gone",
-		"out of memory":             "Failed 137",
-		"phase unknown for a while": "Succeeded 0",
-		"preempted":                 "gone",
-		"refused by the node":       "Failed ",
+		"deleted":                      "gone",
+		"deleted before it starts":     "gone",
+		"evicted":                      "Failed 137",
+		"image pull backs off":         "Pending w",
+		"image pull fails once":        "Succeeded 0",
+		"init container fails":         "Failed 1/w",
+		"init container out of memory": "Failed 137/w",
+		"node knows no image volumes":  "Pending w",
+		"node lost":                    "gone",
+		"out of memory":                "Failed 137",
+		"phase unknown for a while":    "Succeeded 0",
+		"preempted":                    "gone",
+		"refused by the node":          "Failed ",
+		"sidecar out of memory":        "Succeeded 143/0",
+		"told to end at once":          "Failed 137",
 	}
 	for _, kind := range kubelet.Mishaps() {
 		want, ok := ends[kind]
@@ -147,11 +176,92 @@ func TestMishapsHappen(t *testing.T) {
 			t.Errorf("no test says how %q ends", kind)
 		}
 		after := 5 * time.Second
-		if strings.HasPrefix(kind, "image") || strings.HasPrefix(kind, "refused") || strings.HasSuffix(kind, "starts") {
+		if strings.HasPrefix(kind, "image") || strings.HasPrefix(kind, "init") || strings.HasPrefix(kind, "refused") || strings.HasSuffix(kind, "starts") || strings.HasSuffix(kind, "volumes") {
 			after = 0
 		}
-		if _, went := live(t, kubelet.Mishap{Kind: kind, After: after}, 10*time.Minute, nil, []string{"sleep=20s"}); !strings.HasSuffix(went, want) {
+		pod := podOf([][]string{{"sleep=20s"}})
+		if strings.HasPrefix(kind, "init") {
+			pod.Spec.InitContainers = []corev1.Container{{Name: "prepare"}}
+		}
+		if strings.HasPrefix(kind, "sidecar") {
+			pod = withSidecar(pod)
+		}
+		if _, went := lives(t, kubelet.Mishap{Kind: kind, After: after}, 10*time.Minute, nil, pod); !strings.HasSuffix(went, want) {
 			t.Errorf("%s: it went %s, want %s", kind, went, want)
 		}
+	}
+}
+
+func TestStepsWaitForASidecarAndItIsStoppedAfterThem(t *testing.T) {
+	_, went := lives(t, kubelet.Mishap{}, time.Minute, nil, withSidecar(podOf([][]string{{"sleep=5s"}}), "ready=3s"))
+	if !strings.HasSuffix(went, "Pending r/w, Running r/r, Succeeded 143/0") {
+		t.Errorf("it went %s", went)
+	}
+}
+
+// The first restart comes at once, the next after 10 and 20 seconds.
+func TestASidecarThatEndsIsStartedAgain(t *testing.T) {
+	pod, went := lives(t, kubelet.Mishap{}, time.Minute, nil, withSidecar(podOf([][]string{{"sleep=5s"}}), "exit=3", "until=2"))
+	if !strings.Contains(went, "Running r/r") || !strings.HasSuffix(went, "Succeeded 143/0") {
+		t.Errorf("it went %s", went)
+	}
+	if s := pod.Status.InitContainerStatuses[0]; s.RestartCount != 2 || s.LastTerminationState.Terminated.ExitCode != 3 {
+		t.Errorf("the sidecar was left as %+v", s)
+	}
+	pod, went = lives(t, kubelet.Mishap{}, 30*time.Second, nil, withSidecar(podOf([][]string{{"sleep=5s"}}), "oom"))
+	if s := pod.Status.InitContainerStatuses[0]; s.State.Waiting == nil || s.State.Waiting.Reason != "CrashLoopBackOff" || s.LastTerminationState.Terminated.Reason != "OOMKilled" {
+		t.Errorf("the sidecar was left as %+v; it went %s", s, went)
+	}
+}
+
+func TestAStubbornSidecarKeepsThePodFromEnding(t *testing.T) {
+	_, went := lives(t, kubelet.Mishap{}, 20*time.Second, nil, withSidecar(podOf([][]string{{"exit=3"}}), "stubborn"))
+	if !strings.HasSuffix(went, "Running r/3") {
+		t.Errorf("it went %s", went)
+	}
+	_, went = lives(t, kubelet.Mishap{}, time.Minute, nil, withSidecar(podOf([][]string{{"exit=3"}}), "stubborn"))
+	if !strings.HasSuffix(went, "Failed 137/3") {
+		t.Errorf("it went %s", went)
+	}
+}
+
+func TestAPodThatIsDeletedBeforeItStartsLosesItsSteps(t *testing.T) {
+	unpullable := kubelet.Mishap{Kind: "image pull backs off"}
+	_, went := live(t, unpullable, time.Minute, func(user apiserver.Actor) {
+		_, _ = user.Delete("pods", key, metav1.DeleteOptions{})
+	}, []string{})
+	if !strings.HasSuffix(went, "Pending w, Failed 137, gone") {
+		t.Errorf("it went %s", went)
+	}
+}
+
+func TestAPodWaitsForItsClaim(t *testing.T) {
+	pod := podOf([][]string{{}})
+	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	left, went := lives(t, kubelet.Mishap{}, time.Minute, nil, pod)
+	if c := left.Status.Conditions[0]; c.Message != `0/1 nodes are available: persistentvolumeclaim "c" not found.` || c.Reason != "Unschedulable" {
+		t.Errorf("it waits with %+v, and went %s", c, went)
+	}
+	for _, class := range []string{"any", kubelet.FirstConsumer} {
+		_, went = lives(t, kubelet.Mishap{}, time.Minute, func(user apiserver.Actor) {
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+			claim.Spec.StorageClassName = &class
+			if _, err := user.Create("persistentvolumeclaims", claim); err != nil {
+				t.Error(err)
+			}
+		}, pod)
+		if !strings.HasSuffix(went, "Running r, Succeeded 0") {
+			t.Errorf("with the claim (%s) it went %s", class, went)
+		}
+	}
+}
+
+func TestAStepGetsWhatAnEarlierOneHasLeft(t *testing.T) {
+	pod := podOf([][]string{{"step-result=colour=red"}, {"-"}})
+	pod.Spec.Containers[0].Args = append([]string{"-step_results", "colour"}, pod.Spec.Containers[0].Args...)
+	pod.Spec.Containers[1].Args = append([]string{"-arg", "1", "-text", "result=colour=", "-ref", "step-0/colour"}, pod.Spec.Containers[1].Args...)
+	left, went := lives(t, kubelet.Mishap{}, time.Minute, nil, pod)
+	if m := left.Status.ContainerStatuses[1].State.Terminated.Message; !strings.Contains(m, `{"key":"colour","value":"red","type":1}`) {
+		t.Errorf("the second step left %s; it went %s", m, went)
 	}
 }

@@ -39,7 +39,7 @@ func (k *Kubelet) changeStatus(m *machine, change func(*corev1.PodStatus)) {
 
 // describe writes the truth into a status.
 func (m *machine) describe(s *corev1.PodStatus) {
-	s.Phase, s.Reason, s.Message = m.phase, m.reason, m.message
+	s.Phase, s.Reason, s.Message = m.present(), m.reason, m.message
 	if !m.started.IsZero() {
 		s.StartTime = &m.started
 	}
@@ -68,11 +68,17 @@ func (m *machine) describe(s *corev1.PodStatus) {
 
 // set makes a condition of the pod true.
 func (m *machine) set(kind corev1.PodConditionType, reason, message string) {
-	c := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: now()}
-	i := slices.IndexFunc(m.conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	m.put(corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: now()})
+}
+
+func (m *machine) put(c corev1.PodCondition) {
+	i := slices.IndexFunc(m.conditions, func(old corev1.PodCondition) bool { return old.Type == c.Type })
 	if i < 0 {
 		m.conditions = append(m.conditions, c)
 		return
+	}
+	if m.conditions[i].Status == c.Status {
+		c.LastTransitionTime = m.conditions[i].LastTransitionTime
 	}
 	m.conditions[i] = c
 }
