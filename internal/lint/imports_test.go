@@ -32,10 +32,11 @@ var table = map[string][]string{
 	// 4
 	"reconcile/call":       {"crds"}, // in its tests
 	"reconcile/expression": {},
+	"reconcile/resolution": {"crds"},
 	"reconcile/variables":  {"reconcile/expression", "crds"},
 	// 5
-	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
-	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
+	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
+	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
 	// Beside the chain: what a cluster is measured and tried with.
 	"internal/acceptance": {},
 	"internal/audit":      {},

@@ -14,6 +14,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile"
+	"millrace/reconcile/resolution"
 )
 
 // PodSelector selects the pods of runs. A cache of pods may be narrowed to it.
@@ -80,8 +81,15 @@ func volumeName(run types.UID, workspace string) string {
 
 // taskName is what $(context.task.name) and messages call the task.
 func taskName(run *crds.TaskRun) string {
-	if run.Spec.TaskRef != nil {
-		return run.Spec.TaskRef.Name
+	ref := run.Spec.TaskRef
+	switch {
+	case ref == nil:
+		return run.Name
+	case ref.Resolver == "":
+		return ref.Name
+	}
+	if key, err := resolution.Cluster(ref.ResolverRef, crds.KindTask, run.Namespace); err == nil {
+		return key.Name
 	}
 	return run.Name
 }

@@ -173,17 +173,17 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 	if run.Status.TaskSpec != nil || run.IsDone() {
 		return nil
 	}
-	name, refused := source(run)
+	ref, refused := source(run)
 	if refused == nil {
-		return r.observeSource(ctx, o, name)
+		return r.observeSource(ctx, o, ref)
 	}
 	return nil // the plan will say so
 }
 
-// observeSource fetches what the run is made of; name is empty for an embedded task.
-func (r *Reconciler) observeSource(ctx context.Context, o *observation, name string) (err error) {
-	if name != "" {
-		o.Task, o.NoTask, err = r.task(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
+// observeSource fetches what the run is made of; ref is empty for an embedded task.
+func (r *Reconciler) observeSource(ctx context.Context, o *observation, ref types.NamespacedName) (err error) {
+	if ref.Name != "" {
+		o.Task, o.NoTask, err = r.task(ctx, ref)
 		if err != nil || o.Task == nil {
 			return err
 		}

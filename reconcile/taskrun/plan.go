@@ -319,7 +319,7 @@ func (d decision) start(spec *crds.TaskSpec) Plan {
 	}
 	status := d.Run.Status
 	status.TaskSpec = spec
-	status.Provenance = d.config.Provenance
+	status.Provenance = d.provenance()
 	return d.create("the run has not begun", first, d.begin(status))
 }
 

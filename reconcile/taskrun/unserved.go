@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/crds"
+	"millrace/reconcile/resolution"
 )
 
 // unserved refuses what this version cannot execute, by its name. To pass over a
@@ -45,27 +48,33 @@ func unservedOfStep(step crds.Step, field string) []feature {
 
 // source tells where the task of a run comes from, or refuses the run. ref is
 // empty for an embedded task.
-func source(run *crds.TaskRun) (ref string, refused *refusal) {
+func source(run *crds.TaskRun) (ref types.NamespacedName, refused *refusal) {
 	task := run.Spec.TaskRef
 	if task == nil {
 		if run.Spec.TaskSpec == nil {
-			return "", unresolved("taskRun %s not providing TaskRef or TaskSpec", run.Name)
+			return ref, unresolved("taskRun %s not providing TaskRef or TaskSpec", run.Name)
 		}
-		return "", nil
+		return ref, nil
 	}
 	switch {
 	case run.Spec.TaskSpec != nil:
-		return "", invalid("spec.taskRef and spec.taskSpec are both given, and a run can have one of them")
+		return ref, invalid("spec.taskRef and spec.taskSpec are both given, and a run can have one of them")
+	case task.Resolver == resolution.ClusterResolver && task.Name == "":
+		ref, err := resolution.Cluster(task.ResolverRef, crds.KindTask, run.Namespace)
+		if err != nil {
+			return ref, unresolved("error requesting remote resource: %v", err)
+		}
+		return ref, nil
 	case task.Resolver != "":
-		return "", invalid("spec.taskRef.resolver: %s is not served by this version of the controller: apply the Task to the cluster, and refer to it by name", task.Resolver)
+		return ref, invalid("spec.taskRef.resolver: %s is not served by this version of the controller: apply the Task to the cluster, and refer to it by name", task.Resolver)
 	case len(task.Params) > 0:
-		return "", invalid("spec.taskRef.params belong to a resolver, and none is named; parameters of the task go into spec.params")
+		return ref, invalid("spec.taskRef.params belong to a resolver, and none is named; parameters of the task go into spec.params")
 	case task.Kind != "" && !strings.EqualFold(task.Kind, crds.KindTask): // Tekton's examples have "task" too
-		return "", unresolved("spec.taskRef.kind: %s is not served: a TaskRun executes a Task", task.Kind)
+		return ref, unresolved("spec.taskRef.kind: %s is not served: a TaskRun executes a Task", task.Kind)
 	case task.Name == "":
-		return "", unresolved("taskRun %s not providing TaskRef or TaskSpec: spec.taskRef has no name", run.Name)
+		return ref, unresolved("taskRun %s not providing TaskRef or TaskSpec: spec.taskRef has no name", run.Name)
 	default:
-		return task.Name, nil
+		return types.NamespacedName{Namespace: run.Namespace, Name: task.Name}, nil
 	}
 }
 

@@ -61,7 +61,7 @@ func TestLongTaskNameIsRefused(t *testing.T) {
 func TestKindOfTaskInAnyCase(t *testing.T) {
 	for _, kind := range []string{"", "Task", "task", "TASK"} {
 		ref, refused := source(parseRun(t, "taskRef: {name: x, kind: "+kind+"}"))
-		if ref != "x" || refused != nil {
+		if ref.Name != "x" || refused != nil {
 			t.Errorf("kind %q: %q, %v", kind, ref, refused)
 		}
 	}
