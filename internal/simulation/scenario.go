@@ -17,6 +17,7 @@ import (
 func Scenarios() []Workload {
 	all := []Workload{
 		{Name: "flood", Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
+		{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
 		{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
 	}
 	for _, r := range []struct {
@@ -132,6 +133,19 @@ func othersFlow(f *Facts, report report) Check {
 			}
 		}
 	}}
+}
+
+// refersToNothing creates runs of a Task and of a StepAction that nobody has made: the
+// server is asked before they fail.
+func refersToNothing(w *World) {
+	w.account("blue")
+	unresolved := Expect{Reason: string(crds.TaskRunReasonFailedResolution)}
+	w.creates(soon, "blue", "task", func(draw) (crds.TaskRunSpec, Expect) {
+		return crds.TaskRunSpec{TaskRef: &crds.TaskRef{Name: "nobody's"}}, unresolved
+	})
+	w.creates(soon, "blue", "action", func(draw) (crds.TaskRunSpec, Expect) {
+		return embedded(crds.Step{Name: "only", Ref: &crds.Ref{Name: "nobody's"}}), unresolved
+	})
 }
 
 // refusedFor creates a run, whose pod is refused for a minute.
