@@ -10,11 +10,11 @@ import (
 // shapes of pipelines whose whole life is measured: each task refers to a result of
 // the one before it, or of the first.
 var shapes = map[string]func(n int) []crds.PipelineTask{
-	"chain":  func(n int) []crds.PipelineTask { return pipelineOf(n, func(i int) int { return i - 1 }) },
-	"fanout": func(n int) []crds.PipelineTask { return pipelineOf(n, func(int) int { return 0 }) },
+	"chain":  func(n int) []crds.PipelineTask { return tasksOf(n, func(i int) int { return i - 1 }) },
+	"fanout": func(n int) []crds.PipelineTask { return tasksOf(n, func(int) int { return 0 }) },
 }
 
-func pipelineOf(n int, after func(i int) int) []crds.PipelineTask {
+func tasksOf(n int, after func(i int) int) []crds.PipelineTask {
 	tasks := make([]crds.PipelineTask, n)
 	for i := range tasks {
 		tasks[i] = crds.PipelineTask{

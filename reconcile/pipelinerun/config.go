@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"millrace/crds"
+	"millrace/reconcile/resolution"
 )
 
 // Config is what an administrator decides about all runs. Its zero value is Tekton's
@@ -25,8 +26,9 @@ type Config struct {
 	CEL bool
 	// Nested allows tasks that are pipelines. Default: such a pipeline is refused.
 	Nested bool
-	// Resolver tells whether pipelines may come from the resolver of that name, and
-	// the Tasks of pipelines too. Default: none may.
+	// Resolver tells whether pipelines may come from the resolver of that name, by a
+	// ResolutionRequest, and the Tasks of pipelines too. Default: none may but the
+	// cluster resolver, which is built in.
 	Resolver func(name string) bool
 	// Provenance goes into the status of every run that starts. Default: nothing.
 	Provenance *crds.Provenance
@@ -51,7 +53,7 @@ func (c Config) defaultTimeout() time.Duration {
 }
 
 func (c Config) mayResolve(resolver string) bool {
-	return c.Resolver != nil && c.Resolver(resolver)
+	return resolver == resolution.ClusterResolver || c.Resolver != nil && c.Resolver(resolver)
 }
 
 // manager is who executes the run.

@@ -56,8 +56,8 @@ func pipelineName(run *crds.PipelineRun) string {
 	if name := run.Labels[labelPipeline]; name != "" && run.HasStarted() {
 		return name
 	}
-	if run.Spec.PipelineRef != nil && run.Spec.PipelineRef.Name != "" {
-		return run.Spec.PipelineRef.Name
+	if key, err := pipelineOf(run); err == nil && key.Name != "" {
+		return key.Name
 	}
 	return run.Name
 }

@@ -105,11 +105,13 @@ func (r *Reconciler) observeChildren(o *observation) error {
 // that was created together with its run may reach its cache later than the run did,
 // so the server is asked before a run fails for the want of one.
 func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err error) {
-	ref := o.Run.Spec.PipelineRef
-	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil || ref == nil || ref.Name == "" {
+	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
 		return nil
 	}
-	key := types.NamespacedName{Namespace: o.Run.Namespace, Name: ref.Name}
+	key, refused := pipelineOf(o.Run)
+	if refused != nil || key.Name == "" {
+		return nil // the plan will say so
+	}
 	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)
 	if err != nil {
 		return fmt.Errorf("get Pipeline: %w", err)

@@ -25,8 +25,6 @@ type observation struct {
 	Pipeline *crds.Pipeline
 	// NoPipeline is why there is no pipeline to run, for good; nil as a rule.
 	NoPipeline error
-	// Source is where a resolver found the pipeline; nil if there was none to ask.
-	Source *crds.RefSource
 	// Tasks are the Tasks that the pipeline refers to by name, as far as a plan has
 	// asked for them.
 	Tasks map[string]taskAnswer

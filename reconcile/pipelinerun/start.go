@@ -4,7 +4,10 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/crds"
+	"millrace/reconcile/resolution"
 )
 
 // start writes down what is going to be run before it makes anything run. From then
@@ -43,9 +46,25 @@ func (d *decision) start() Plan {
 	return p
 }
 
+// pipelineOf is the Pipeline that a run refers to; none if it refers to no object of
+// this cluster.
+func pipelineOf(pr *crds.PipelineRun) (types.NamespacedName, error) {
+	switch ref := pr.Spec.PipelineRef; {
+	case ref == nil:
+		return types.NamespacedName{}, nil
+	case ref.Resolver == resolution.ClusterResolver && ref.Name == "":
+		return resolution.Cluster(ref.ResolverRef, crds.KindPipeline, pr.Namespace)
+	case ref.Resolver != "":
+		return types.NamespacedName{}, nil
+	default:
+		return types.NamespacedName{Namespace: pr.Namespace, Name: ref.Name}, nil
+	}
+}
+
 // source is the pipeline as its author wrote it.
 func (d *decision) source() (*crds.PipelineSpec, *refusal) {
 	pr, ref := d.Run, d.Run.Spec.PipelineRef
+	_, wrong := pipelineOf(pr)
 	switch {
 	case ref == nil && pr.Spec.PipelineSpec == nil:
 		return nil, d.unresolved("PipelineRun %s not providing PipelineRef or PipelineSpec", pr.Name)
@@ -55,6 +74,8 @@ func (d *decision) source() (*crds.PipelineSpec, *refusal) {
 		return nil, invalid("spec.pipelineRef and spec.pipelineSpec are both given, and a run can have one of them")
 	case ref.Resolver != "" && !d.config.mayResolve(ref.Resolver):
 		return nil, d.unresolved("spec.pipelineRef.resolver: %s is not allowed here: apply the Pipeline to the cluster, and refer to it by name", ref.Resolver)
+	case wrong != nil:
+		return nil, d.unresolved("error requesting remote resource: %v", wrong)
 	case ref.Resolver == "" && len(ref.Params) > 0:
 		return nil, invalid("spec.pipelineRef.params belong to a resolver, and none is named; parameters of the pipeline go into spec.params")
 	case ref.Resolver == "" && ref.Name == "":
@@ -128,13 +149,19 @@ func missing(from, in map[string]string) map[string]string {
 	return out
 }
 
+// provenance is the settings of the program, and where the pipeline was found if it is
+// not an object of the run's own namespace.
 func (d *decision) provenance() *crds.Provenance {
-	if d.Source == nil {
+	ref := d.Run.Spec.PipelineRef
+	if ref == nil || ref.Resolver == "" || d.Pipeline == nil {
 		return d.config.Provenance
 	}
-	p := crds.Provenance{RefSource: d.Source}
+	var p crds.Provenance
 	if d.config.Provenance != nil {
-		p.FeatureFlags = d.config.Provenance.FeatureFlags
+		p = *d.config.Provenance
+	}
+	if found, err := resolution.Source(crds.KindPipeline, d.Pipeline, d.Pipeline.Spec); err == nil {
+		p.RefSource = found
 	}
 	return &p
 }

@@ -66,7 +66,7 @@ func (w *world) observe() observation {
 		Run: clone(w.run), Children: slices.Clone(w.children),
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{}, Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
-	if ref := w.run.Spec.PipelineRef; ref != nil && w.run.Status.PipelineSpec == nil {
+	if ref := w.run.Spec.PipelineRef; ref != nil && w.run.Status.PipelineSpec == nil { // whoever is asked finds the one that there is
 		if o.Pipeline = w.pipeline; o.Pipeline == nil {
 			o.NoPipeline = fmt.Errorf("pipelines.tekton.dev %q not found", ref.Name)
 		}
