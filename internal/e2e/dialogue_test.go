@@ -26,7 +26,7 @@ import (
 	"millrace/internal/simulation/dialogue"
 )
 
-var update = flag.Bool("update", false, "record the dialogue anew") //nolint:gochecknoglobals // a flag of tests
+var update = flag.Bool("update", false, "record the dialogue anew")
 
 const dialogues = "../simulation/dialogue/testdata"
 

@@ -88,14 +88,14 @@ func (a Actor) Delete(resource string, key types.NamespacedName, options metav1.
 }
 
 func (a Actor) apply(w write) (*Object, error) {
-	w.Actor = a.name
+	w.Actor, w.trusted = a.name, true
 	w.Request = a.server.numbered(w.Request)
 	w.sent = time.Now()
-	o, err := a.server.apply(w)
+	out, err := a.server.apply(w)
 	if err != nil {
 		return nil, err
 	}
-	return o, nil
+	return out.object, nil
 }
 
 // Orphan is an object whose owners are all gone.
@@ -116,10 +116,10 @@ func (s *Server) Orphans() []Orphan {
 		}
 	}
 	var found []Orphan
-	for _, resource := range []string{"pods"} {
-		for _, o := range s.sortedLocked(resource, "") {
+	for _, resource := range sortedKeys(s.objects) {
+		for _, o := range s.sortedLocked(resource) {
 			if orphaned(o, alive) {
-				found = append(found, Orphan{resource, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID()})
+				found = append(found, Orphan{resource, o.key(), o.GetUID()})
 			}
 		}
 	}

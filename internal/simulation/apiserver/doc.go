@@ -14,20 +14,30 @@
 //
 //   - Resource versions, one count for all resources; conflicts; preconditions of
 //     UID and resource version; generation; the status subresource; dry run.
-//   - Lists in pages of one snapshot, whose continuations expire; lists as streams
-//     (sendInitialEvents); watches from a version, with history, bookmarks once a
-//     minute, and 410 where the history was compacted, in all three places.
+//   - Lists of now, not older than a version, or of one exactly; in pages, whose
+//     continuations expire; as streams (sendInitialEvents). Watches from a version,
+//     with history, bookmarks once a minute, and 410 where the history was
+//     compacted: as a refusal of lists, and as the first event of a watch.
 //   - JSON merge patch, JSON patch, and strategic merge patch for built-in kinds.
-//   - Deletion: finalizers, a pod's grace, and the garbage collection of what an
-//     owner leaves (Orphans finds it; an actor deletes it, in its own time).
-//   - JSON, protobuf for built-in kinds, and PartialObjectMetadata.
+//   - Deletion: finalizers, a pod's grace, collections, and the garbage collection
+//     of what an owner leaves (Actor.Collect).
+//   - JSON, protobuf for built-in kinds, PartialObjectMetadata; paths, methods and
+//     encodings that are not served, and the words in which that is said.
+//   - What servers fill in and drop: defaults of built-in kinds, unknown fields;
+//     what they refuse of metadata, of the schemas of custom resources (types and
+//     required fields), and a little of pods.
 //   - A restore from a backup: objects go back; so do resource versions, or they
 //     leap ahead.
 //
+// How far that is what a server does is held to a record of one, exchange by
+// exchange: package dialogue.
+//
 // # What is not
 //
-// Admission, schemas and defaulting, except for what Interference refuses;
-// aggregation; server-side apply; OpenAPI; HTTP/2.
+// Admission, but for namespaces and accounts where somebody has made a namespace,
+// and for what Interference refuses; tables; managedFields and server-side apply;
+// the protection of claims; most of the validation of built-in kinds; aggregation;
+// OpenAPI; HTTP/2.
 //
 // # How to add a resource
 //

@@ -25,20 +25,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, a ask) {
 	a = s.felt(a, p)
 	s.note(a, http.StatusOK, "")
 	s.wayBack(r, a)
-	contentType := runtime.ContentTypeJSON
-	if a.binary() {
-		contentType = runtime.ContentTypeProtobuf
-	}
-	var raw []byte
-	switch {
-	case a.verdict.Spoil != Whole:
+	raw := p.encoded(a)
+	if a.verdict.Spoil != Whole {
 		raw = spoilList(a, p)
-	case a.binary():
-		raw = protoList(a.resource, p)
-	default:
-		raw = jsonList(a.resource, p)
 	}
-	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Type", a.form.contentType())
 	dribble(w, r, raw, a.verdict)
 }
 
@@ -72,8 +63,15 @@ func (s *Server) page(a ask) (page, *apierrors.StatusError) {
 	if refused != nil {
 		return page{}, refused
 	}
+	which := selected(a, o)
 	limit := int(min(o.Limit, int64(s.cfg.PageCap)))
-	return cut(s.sortedAsOfLocked(a.resource, a.Key.Namespace, version), selected(a, o), version, start, limit), nil
+	if o.ResourceVersion == "0" { // the watch cache has no pages
+		limit = 0
+	}
+	if _, one := which.fields.RequiresExactMatch("metadata.name"); one { // that is a look-up, in one page
+		limit, start = 0, ""
+	}
+	return cut(s.sortedAsOfLocked(a.resource, a.Key.Namespace, version), which, version, start, limit), nil
 }
 
 // beginLocked is the version that is shown, and from which key on.
@@ -228,15 +226,48 @@ func tooLarge(asked, version uint64) *apierrors.StatusError {
 	return err
 }
 
-// jsonList writes items of built-in kinds without their type, as servers do.
-func jsonList(r *Resource, p page) []byte {
+// encoded is the page in the form that was asked for.
+func (p page) encoded(a ask) []byte {
+	switch {
+	case a.form.partial:
+		return p.metadata(a.form)
+	case a.form.binary:
+		return protoList(a.resource, p)
+	default:
+		return jsonList(a, p)
+	}
+}
+
+func (p page) metadata(f form) []byte {
+	list := &metav1.PartialObjectMetadataList{ListMeta: p.ListMeta, Items: []metav1.PartialObjectMetadata{}}
+	list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadataList"))
+	for _, o := range p.objects {
+		list.Items = append(list.Items, *o.metadata())
+	}
+	if f.binary {
+		for i := range list.Items {
+			list.Items[i].TypeMeta = metav1.TypeMeta{}
+		}
+		return encodeProto(list)
+	}
+	return must(json.Marshal(list))
+}
+
+// jsonList writes items of built-in kinds without their type, as servers do, and
+// lists of custom resources with a continuation even at their end.
+func jsonList(a ask, p page) []byte {
+	r := a.resource
+	meta := must(json.Marshal(p.ListMeta))
+	if !r.builtIn() && p.Continue == "" {
+		meta = append(bytes.TrimSuffix(meta, []byte("}")), `,"continue":""}`...)
+	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`, r.Kind, r.apiVersion(), must(json.Marshal(p.ListMeta)))
+	fmt.Fprintf(&out, `{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`, r.Kind, a.gv, meta)
 	for i, o := range p.objects {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		raw := o.JSON()
+		raw := a.inItsVersion(o).JSON()
 		if r.builtIn() {
 			bare := o.DeepCopy()
 			delete(bare.Object, "kind")

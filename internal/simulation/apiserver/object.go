@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // An Object is one version of an object. It never changes; its encodings are
@@ -45,7 +44,7 @@ func typed(r *Resource, u *unstructured.Unstructured) runtime.Object {
 
 func encodeProto(object runtime.Object) []byte {
 	var out bytes.Buffer
-	if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(object, &out); err != nil {
+	if err := protobuf.NewSerializer(nil, nil).Encode(object, &out); err != nil {
 		panic(fmt.Sprintf("encode %T: %v", object, err))
 	}
 	return out.Bytes()
@@ -66,50 +65,21 @@ func (o *Object) JSON() []byte { return o.json() }
 // Version is its resource version, as a number.
 func (o *Object) Version() uint64 { return o.version }
 
-// partial is the object without spec and status.
+// metadata is the object without spec and status.
+func (o *Object) metadata() *metav1.PartialObjectMetadata {
+	return must(decodedAs[metav1.PartialObjectMetadata](o.partial()))
+}
+
+func decodedAs[T any](raw []byte) (*T, error) {
+	into := new(T)
+	return into, json.Unmarshal(raw, into)
+}
+
+// partial is the same in JSON.
 func (o *Object) partial() []byte {
 	return must(json.Marshal(map[string]any{
 		"kind": "PartialObjectMetadata", "apiVersion": metav1.SchemeGroupVersion.String(), "metadata": o.Object["metadata"],
 	}))
-}
-
-// decode reads a body of either encoding.
-func decode(r *Resource, body []byte) (*unstructured.Unstructured, error) {
-	if !bytes.HasPrefix(body, []byte("k8s\x00")) {
-		u := &unstructured.Unstructured{}
-		return u, u.UnmarshalJSON(body)
-	}
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{Object: fields}
-	u.SetAPIVersion(r.apiVersion())
-	u.SetKind(r.Kind)
-	return u, nil
-}
-
-func decodeOptions(body []byte) (metav1.DeleteOptions, error) {
-	var o metav1.DeleteOptions
-	if len(body) == 0 {
-		return o, nil
-	}
-	if !bytes.HasPrefix(body, []byte("k8s\x00")) {
-		return o, json.Unmarshal(body, &o)
-	}
-	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
-	if err != nil {
-		return o, err
-	}
-	options, ok := decoded.(*metav1.DeleteOptions)
-	if !ok {
-		return o, fmt.Errorf("the body of a deletion is a %T", decoded)
-	}
-	return *options, nil
 }
 
 func must[T any](v T, err error) T {

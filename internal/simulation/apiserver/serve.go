@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -47,13 +46,16 @@ type ask struct {
 
 	link     *Link
 	resource *Resource
+	gv       schema.GroupVersion // of the path: a resource may be served in several
 	query    url.Values
 	accept   string
+	form     form // of the answer
 	sent     time.Time
 	verdict  Verdict
 
-	object *unstructured.Unstructured // to be created
-	bad    error                      // why that is none
+	body []byte
+	made *body                  // what is to be created
+	bad  *apierrors.StatusError // why that is none
 }
 
 // ServeHTTP answers one request.
@@ -65,29 +67,61 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.sayVersion(w)
 		return
 	}
-	body, err := io.ReadAll(r.Body)
+	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	a, ok := s.parse(r, link, body)
-	if !ok {
-		s.cfg.Unknown(r.URL.Path)
-		answer(w, ask{}, nil, noResource())
+	a := ask{link: link, query: r.URL.Query(), accept: r.Header.Get("Accept"), sent: time.Now(), body: raw}
+	a.Actor = link.Actor
+	refused := s.understand(r, &a)
+	if refused != nil {
+		refuse(w, a, refused)
 		return
 	}
 	a.verdict = s.cfg.Interference.Request(a.Request)
 	if !sleep(r.Context(), a.verdict.Wait) || link.isCut() {
 		return
 	}
-	s.passThrough(w, r, a, body)
+	s.passThrough(w, r, a)
+}
+
+// understand takes the request apart, and refuses what no server of these resources
+// would take on.
+func (s *Server) understand(r *http.Request, a *ask) *apierrors.StatusError {
+	parsed := s.parse(r, *a)
+	if parsed == nil {
+		s.cfg.Unknown(r.URL.Path)
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			return noResource()
+		}
+		return noPath()
+	}
+	*a = *parsed
+	if refused := a.served(); refused != nil {
+		if a.Subresource != "" {
+			s.cfg.Unknown(r.URL.Path)
+		}
+		return refused
+	}
+	var ok bool
+	if a.form, ok = negotiate(a.accept, a.resource.builtIn()); !ok {
+		return notAcceptable(a.accept, a.resource.builtIn())
+	}
+	if a.Verb == "create" {
+		if a.made, a.bad = s.bodies.read(*a, r.Header.Get("Content-Type"), a.body); a.bad == nil {
+			a.Key.Name = a.made.GetName()
+		}
+	}
+	a.Request = s.numbered(a.Request)
+	return nil
 }
 
 // passThrough has the request live through its moments.
-func (s *Server) passThrough(w http.ResponseWriter, r *http.Request, a ask, body []byte) {
+func (s *Server) passThrough(w http.ResponseWriter, r *http.Request, a ask) {
 	s.at(BeforeActing, r, a)
 	if a.verdict.Refuse != nil {
 		s.note(a, int(a.verdict.Refuse.ErrStatus.Code), string(a.verdict.Refuse.ErrStatus.Reason))
-		answer(w, a, nil, a.verdict.Refuse)
+		refuse(w, a, a.verdict.Refuse)
 		return
 	}
 	switch a.Verb {
@@ -98,8 +132,10 @@ func (s *Server) passThrough(w http.ResponseWriter, r *http.Request, a ask, body
 		s.list(w, r, a)
 	case "get":
 		s.get(w, r, a)
+	case "deletecollection":
+		s.deleteAll(w, r, a)
 	default:
-		s.write(w, r, a, body)
+		s.write(w, r, a)
 	}
 	_ = http.NewResponseController(w).Flush()
 	s.at(AfterAnswering, r, a)
@@ -142,79 +178,28 @@ func (a ask) lost() bool {
 	return v.Lose == BeforeActing || v.Lose == BeforeAnswering || v.Kill == BeforeActing || v.Kill == BeforeAnswering
 }
 
-// parse takes the URL apart. What is to be created has its name in the body.
-func (s *Server) parse(r *http.Request, link *Link, body []byte) (ask, bool) {
-	a := ask{link: link, query: r.URL.Query(), accept: r.Header.Get("Accept"), sent: time.Now()}
-	a.Actor = link.Actor
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	group := ""
-	switch {
-	case len(parts) > 2 && parts[0] == "api":
-		parts = parts[2:]
-	case len(parts) > 3 && parts[0] == "apis":
-		group, parts = parts[1], parts[3:]
-	default:
-		return a, false
-	}
-	if len(parts) > 2 && parts[0] == "namespaces" {
-		a.Key.Namespace, parts = parts[1], parts[2:]
-	}
-	a.Resource = parts[0]
-	if len(parts) > 1 {
-		a.Key.Name = parts[1]
-	}
-	if len(parts) > 2 {
-		a.Subresource = parts[2]
-	}
-	a.resource = s.resources[a.Resource]
-	if a.resource == nil || a.resource.Group != group {
-		return a, false
-	}
-	a.Verb = verb(r, a)
-	a.Continues, a.Initial = a.query.Has("continue"), a.query.Get("sendInitialEvents") == "true"
-	if a.Verb == "create" {
-		if a.object, a.bad = decode(a.resource, body); a.bad == nil {
-			a.Key.Name = a.object.GetName()
-		}
-	}
-	a.Request = s.numbered(a.Request)
-	return a, true
-}
-
-func verb(r *http.Request, a ask) string {
-	switch r.Method {
-	case http.MethodPost:
-		return "create"
-	case http.MethodPut:
-		return "update"
-	case http.MethodPatch:
-		return "patch"
-	case http.MethodDelete:
-		return "delete"
-	}
-	switch {
-	case a.query.Get("watch") == "true" || a.query.Get("watch") == "1":
-		return "watch"
-	case a.Key.Name == "":
-		return "list"
-	default:
-		return "get"
-	}
-}
-
 func (s *Server) get(w http.ResponseWriter, r *http.Request, a ask) {
+	version, refused := parseVersion(a.query.Get("resourceVersion"))
 	s.mu.Lock()
 	o := s.objects[a.Resource][a.Key]
-	removed := s.removed[a.Resource]
-	s.mu.Unlock()
-	var refused *apierrors.StatusError
 	switch {
-	case removed:
+	case s.removed[a.Resource]:
 		refused = noResource()
+	case refused != nil:
+		refused = unprepared(refused)
+	case version > s.version:
+		refused = tooLarge(version, s.version)
 	case o == nil:
 		refused = apierrors.NewNotFound(a.resource.GroupResource(), a.Key.Name)
 	}
+	s.mu.Unlock()
 	s.reply(w, r, a, o, refused)
+}
+
+// unprepared is how a version that is none is refused where nobody looked at it in
+// time: by 500.
+func unprepared(refused *apierrors.StatusError) *apierrors.StatusError {
+	return status(http.StatusInternalServerError, "", strings.TrimPrefix(refused.ErrStatus.Message, "invalid resource version: "))
 }
 
 // reply answers a read, and tells of it.
@@ -225,7 +210,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, a ask, o *Object,
 		s.note(a, http.StatusOK, "")
 	}
 	s.wayBack(r, a)
-	answer(w, a, o, refused)
+	answer(w, a, outcome{object: o}, nil, refused)
 }
 
 func (s *Server) wayBack(r *http.Request, a ask) {
@@ -235,74 +220,130 @@ func (s *Server) wayBack(r *http.Request, a ask) {
 	s.at(BeforeAnswering, r, a)
 }
 
-func (s *Server) write(w http.ResponseWriter, r *http.Request, a ask, body []byte) {
-	act := write{
+func (s *Server) write(w http.ResponseWriter, r *http.Request, a ask) {
+	act, unknown, refused := s.toWrite(r, a)
+	var out outcome
+	if refused != nil {
+		s.note(a, int(refused.ErrStatus.Code), string(refused.ErrStatus.Reason))
+	} else {
+		out, refused = s.apply(act)
+	}
+	s.wayBack(r, a)
+	answer(w, a, out, *unknown, refused)
+}
+
+// toWrite is the write that a request asks for. Of a patch it is known only later
+// which fields nobody knows.
+func (s *Server) toWrite(r *http.Request, a ask) (act write, unknown *[]string, refused *apierrors.StatusError) {
+	act = write{
 		Request: a.Request, resource: a.resource, sent: a.sent, fault: a.verdict.Fault, lost: a.lost(),
 		dryRun: a.query.Get("dryRun") == metav1.DryRunAll,
 	}
-	err := a.bad
+	unknown = new([]string)
+	take := func(b *body, refused *apierrors.StatusError) (*body, *apierrors.StatusError) {
+		if refused != nil {
+			return nil, refused
+		}
+		*unknown = b.unknown
+		return b, b.agrees(a)
+	}
+	if refused := s.writeOptions(&act, a, r.Header.Get("Content-Type")); refused != nil {
+		return act, unknown, refused
+	}
+	b := a.made
 	switch a.Verb {
 	case "create":
-		act.object = a.object
-	case "patch":
-		act.patch, act.patchType = body, types.PatchType(r.Header.Get("Content-Type"))
-	case "delete":
-		act.options, err = decodeOptions(body)
+		b, refused = take(b, a.bad)
+	case "update":
+		b, refused = take(s.bodies.read(a, r.Header.Get("Content-Type"), a.body))
 	default:
-		act.object, err = decode(a.resource, body)
+		act.patch, act.patchType = a.body, types.PatchType(r.Header.Get("Content-Type"))
+		act.read = func(raw []byte) (*body, *apierrors.StatusError) { return take(s.bodies.readJSON(a, raw)) }
+		return act, unknown, nil
 	}
-	var o *Object
-	var refused *apierrors.StatusError
-	if err != nil {
-		refused = apierrors.NewBadRequest(err.Error())
-		s.note(a, int(refused.ErrStatus.Code), string(refused.ErrStatus.Reason))
-	} else {
-		o, refused = s.apply(act)
+	if refused == nil {
+		act.object, act.invalid = b.Unstructured, b.invalid
+	}
+	return act, unknown, refused
+}
+
+// deleteAll deletes what a list shows, one after the other, and answers with the
+// list.
+func (s *Server) deleteAll(w http.ResponseWriter, r *http.Request, a ask) {
+	act := write{Request: a.Request, resource: a.resource, sent: a.sent, fault: a.verdict.Fault, lost: a.lost()}
+	act.Verb = "delete"
+	refused := s.writeOptions(&act, a, r.Header.Get("Content-Type"))
+	var p page
+	if refused == nil {
+		p, refused = s.page(a)
+	}
+	for _, o := range p.objects {
+		act.Key.Namespace, act.Key.Name = o.GetNamespace(), o.GetName()
+		if _, err := s.apply(act); err != nil && !apierrors.IsNotFound(err) {
+			refused = err
+			break
+		}
+	}
+	if refused != nil {
+		s.reply(w, r, a, nil, refused)
+		return
 	}
 	s.wayBack(r, a)
-	answer(w, a, o, refused)
+	w.Header().Set("Content-Type", a.form.contentType())
+	_, _ = w.Write(p.encoded(a))
 }
 
 // answer writes an object, or a refusal, in the encoding that was asked for.
-func answer(w http.ResponseWriter, a ask, o *Object, refused *apierrors.StatusError) {
+func answer(w http.ResponseWriter, a ask, out outcome, unknown []string, refused *apierrors.StatusError) {
 	if refused != nil {
 		refuse(w, a, refused)
 		return
 	}
-	contentType := runtime.ContentTypeJSON
-	var raw []byte
-	switch {
-	case strings.Contains(a.accept, "as=PartialObjectMetadata"):
-		raw = o.partial()
-	case a.binary():
-		contentType, raw = runtime.ContentTypeProtobuf, o.proto()
-	default:
-		raw = o.JSON()
+	if a.query.Get("fieldValidation") != metav1.FieldValidationIgnore {
+		for _, each := range unknown {
+			w.Header().Add("Warning", fmt.Sprintf("299 - %q", each))
+		}
 	}
-	w.Header().Set("Content-Type", contentType)
-	if a.Verb == "create" {
+	w.Header().Set("Content-Type", a.form.contentType())
+	if out.created && a.Verb != "get" {
 		w.WriteHeader(http.StatusCreated)
 	}
-	_, _ = w.Write(raw)
+	if out.gone && a.Verb == "delete" && a.Resource != "pods" {
+		_, _ = w.Write(a.form.status(farewell(a, out.object)))
+		return
+	}
+	_, _ = w.Write(a.form.encoded(a.inItsVersion(out.object)))
 }
 
-func (a ask) binary() bool {
-	return strings.Contains(a.accept, runtime.ContentTypeProtobuf) && a.resource != nil && a.resource.builtIn()
+// farewell is the answer for what has gone. Pods are answered with themselves.
+func farewell(a ask, o *Object) metav1.Status {
+	return metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
+		Name: o.GetName(), Group: a.resource.Group, Kind: a.Resource, UID: o.GetUID(),
+	}}
+}
+
+// inItsVersion is the object as it is called in the version that was asked for.
+func (a ask) inItsVersion(o *Object) *Object {
+	if a.gv == a.resource.GroupVersion() {
+		return o
+	}
+	u := o.DeepCopy()
+	u.SetAPIVersion(a.gv.String())
+	return newObject(o.resource, u, o.version)
 }
 
 func refuse(w http.ResponseWriter, a ask, refused *apierrors.StatusError) {
-	status := refused.ErrStatus
-	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+	if refused.ErrStatus.Status == "" && refused.ErrStatus.Code == http.StatusNotFound {
+		http.Error(w, refused.ErrStatus.Message, http.StatusNotFound)
+		return
+	}
+	if d := refused.ErrStatus.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}
-	contentType, raw := runtime.ContentTypeJSON, must(json.Marshal(status))
-	if a.binary() {
-		contentType, raw = runtime.ContentTypeProtobuf, encodeProto(&status)
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(int(status.Code))
-	_, _ = w.Write(raw)
+	f, _ := negotiate(a.accept, true)
+	w.Header().Set("Content-Type", f.contentType())
+	w.WriteHeader(int(refused.ErrStatus.Code))
+	_, _ = w.Write(f.status(refused.ErrStatus)) //nolint:gosec // no browser reads it
 }
 
 func (s *Server) sayVersion(w http.ResponseWriter) {
@@ -322,3 +363,5 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 	return ctx.Err() == nil
 }
+
+func (a ask) binary() bool { return a.form.binary }

@@ -42,6 +42,7 @@ type Config struct {
 type Server struct {
 	cfg       Config
 	resources map[string]*Resource
+	bodies    *bodies
 	pipes     network
 
 	handlers sync.WaitGroup
@@ -106,6 +107,7 @@ func New(cfg Config) *Server {
 		asked: map[Request]int{}, watches: map[*follower]bool{},
 		news: make(chan struct{}),
 	}
+	s.bodies = newBodies(s.resources)
 	for name := range s.resources {
 		s.objects[name] = map[types.NamespacedName]*Object{}
 	}
@@ -117,15 +119,16 @@ func (s *Server) numbered(r Request) Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Nth = 0
-	s.asked[r]++
-	r.Nth = s.asked[r]
 	if resource := s.resources[r.Resource]; resource != nil {
 		r.Group = resource.Group
 	}
+	s.asked[r]++
+	r.Nth = s.asked[r]
 	return r
 }
 
-// commitLocked makes after the present version of an object; nil removes it.
+// commitLocked makes after the present version of an object; nil removes it. It
+// returns the object as watches are told of it.
 func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, after *Object) (committed *Object) {
 	s.version++
 	c := change{version: s.version, before: before}
@@ -141,7 +144,7 @@ func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, aft
 	}
 	s.history = append(s.history, c)
 	s.tellLocked()
-	return c.after
+	return c.object()
 }
 
 func (s *Server) tellLocked() {
@@ -168,7 +171,7 @@ func (s *Server) Version() uint64 {
 func (s *Server) Objects(resource string) []*Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sortedLocked(resource, "")
+	return s.sortedLocked(resource)
 }
 
 // Object is the present version of one.
@@ -179,8 +182,8 @@ func (s *Server) Object(resource string, key types.NamespacedName) (*Object, boo
 	return o, ok
 }
 
-func (s *Server) sortedLocked(resource, namespace string) []*Object {
-	return sorted(s.objects[resource], namespace)
+func (s *Server) sortedLocked(resource string) []*Object {
+	return sorted(s.objects[resource], "")
 }
 
 // sorted are the objects of a namespace, or of all, in the order of their keys in
@@ -269,7 +272,7 @@ func (s *Server) RemoveCRD(resource string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.resources[resource]
-	for _, o := range s.sortedLocked(resource, "") {
+	for _, o := range s.sortedLocked(resource) {
 		key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 		s.seenLocked(Exchange{Request: Request{Actor: "apiserver", Verb: "delete", Resource: resource, Key: key}, Code: 200, Before: o, At: time.Now(), Sent: time.Now()})
 		s.commitLocked(r, key, o, nil)

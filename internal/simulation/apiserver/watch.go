@@ -3,7 +3,6 @@ package apiserver
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,6 +29,8 @@ type follower struct {
 	r      *http.Request
 	n      int // events told
 	began  uint64
+	marks  bool                          // bookmarks were asked for
+	broken *apierrors.StatusError        // why the watch ends as soon as it is open
 	untold map[types.NamespacedName]bool // objects that it was to be told of, and was not yet
 
 	// Guarded by the server's lock:
@@ -48,12 +49,16 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, a ask) {
 	defer f.close()
 	s.note(a, http.StatusOK, "")
 	s.wayBack(r, a)
-	contentType := runtime.ContentTypeJSON
-	if a.binary() {
-		contentType = runtime.ContentTypeProtobuf + ";stream=watch"
+	contentType := a.form.contentType()
+	if a.form.binary {
+		contentType += ";stream=watch"
 	}
 	w.Header().Set("Content-Type", contentType)
 	f.flush()
+	if f.broken != nil {
+		f.send(f.framed("ERROR", f.form.status(f.broken.ErrStatus)))
+		return
+	}
 	if a.verdict.End != GoOn {
 		f.endBy(a.verdict.End, f.framed("BOOKMARK", []byte("{}")))
 		return
@@ -81,7 +86,7 @@ func (f *follower) open() (initial []*Object, version uint64, refused *apierrors
 	if refused != nil {
 		return nil, 0, refused
 	}
-	f.which = selected(f.ask, o)
+	f.which, f.marks = selected(f.ask, o), o.AllowWatchBookmarks
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.removed[f.Resource] {
@@ -90,11 +95,12 @@ func (f *follower) open() (initial []*Object, version uint64, refused *apierrors
 	from, refused := parseVersion(o.ResourceVersion)
 	switch {
 	case refused != nil:
-		return nil, 0, refused
+		return nil, 0, unprepared(refused)
 	case from == 0 || f.Initial:
 		floor, refused := s.floorLocked(o)
 		if refused != nil {
-			return nil, 0, refused
+			f.broken = refused
+			return nil, 0, nil
 		}
 		from = s.lagLocked(f.ask, floor)
 		if f.verdict.Lag > 0 && from == s.version {
@@ -102,7 +108,8 @@ func (f *follower) open() (initial []*Object, version uint64, refused *apierrors
 		}
 		initial = slices.DeleteFunc(s.sortedAsOfLocked(f.resource, f.Key.Namespace, from), func(o *Object) bool { return !f.which.has(o) })
 	case from < s.compacted:
-		return nil, 0, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
+		f.broken = apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
+		return nil, 0, nil
 	}
 	f.position, f.began = from, from
 	s.watches[f] = true
@@ -264,7 +271,7 @@ func (s *Server) superseded(o *Object) bool {
 // bookmark tells how far the watch has come. It returns false when that is the
 // end of the watch.
 func (f *follower) bookmark(version uint64, initialEventsEnd bool) bool {
-	if f.verdict.Bookmarks == NoBookmarks && !initialEventsEnd {
+	if !f.marks || f.verdict.Bookmarks == NoBookmarks && !initialEventsEnd {
 		return true
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -281,7 +288,7 @@ func (f *follower) bookmark(version uint64, initialEventsEnd bool) bool {
 func (f *follower) endBy(how Ending, due []byte) {
 	switch how {
 	case Expire:
-		f.send(f.framed("ERROR", f.status(apierrors.NewResourceExpired("too old resource version"))))
+		f.send(f.framed("ERROR", f.form.status(apierrors.NewResourceExpired("too old resource version").ErrStatus)))
 	case Tear:
 		f.send(due[:len(due)/2])
 		panic(http.ErrAbortHandler)
@@ -293,25 +300,11 @@ func (f *follower) endBy(how Ending, due []byte) {
 	}
 }
 
-func (f *follower) encoded(o *Object) []byte {
-	if f.binary() {
-		return o.proto()
-	}
-	return o.JSON()
-}
-
-func (f *follower) status(err *apierrors.StatusError) []byte {
-	status := err.ErrStatus
-	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	if f.binary() {
-		return encodeProto(&status)
-	}
-	return must(json.Marshal(status))
-}
+func (f *follower) encoded(o *Object) []byte { return f.form.encoded(f.inItsVersion(o)) }
 
 // framed is an event as it goes over the wire.
 func (f *follower) framed(kind string, object []byte) []byte {
-	if !f.binary() {
+	if !f.form.binary {
 		return fmt.Appendf(nil, `{"type":%q,"object":%s}`+"\n", kind, bytes.TrimSpace(object))
 	}
 	e := metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: object}}

@@ -26,12 +26,15 @@
 // # What it promises
 //
 //  1. Everything of an answer is compared that is not drawn by the server or told
-//     by its clock: status, encoding, the header's warnings, the whole body.
+//     by its clock: status, encoding, the header's warnings, the whole body
+//     (TestTheModelAnswersAsTheServerDid).
 //  2. What is drawn has a name in its place. Equal names are equal UIDs, and
 //     resource versions keep their order: v3 comes before v4, and v3+ is a list or a
-//     bookmark that has seen v3, and not v4.
+//     bookmark that has seen v3, and not v4
+//     (TestWhatIsDrawnKeepsItsEqualityAndItsOrder).
 //  3. Where the model answers otherwise, the exchange says so, and why ("differs:").
-//     An allowance that is needed no more fails the test, as a difference does.
+//     An allowance that is needed no more fails the test, as a difference does
+//     (TestAnAllowanceIsForADifference).
 //  4. One kind of difference is allowed everywhere: managedFields, which the model
 //     does not keep.
 package dialogue

@@ -34,7 +34,7 @@ func masked(namespace string, answers []*answer) []string {
 	}
 	slices.Sort(m.versions)
 	m.versions = slices.Compact(m.versions)
-	var lines []string
+	lines := make([]string, 0, len(answers))
 	for _, a := range answers {
 		lines = append(lines, m.record(a))
 	}
@@ -183,11 +183,14 @@ func (m *mask) text(text string) string {
 	return strings.ReplaceAll(text, m.namespace, "NS")
 }
 
-var numeral = regexp.MustCompile(`\b[0-9]{2,}\b`)
+var (
+	numeral = regexp.MustCompile(`\b[0-9]{2,}\b`)
+	current = regexp.MustCompile(`current: [0-9]+`) // of the whole server
+)
 
 // message masks the numbers of a text too, but for the script's own.
 func (m *mask) message(text string) string {
-	return numeral.ReplaceAllStringFunc(m.text(text), func(n string) string {
+	return numeral.ReplaceAllStringFunc(current.ReplaceAllString(m.text(text), "current: N"), func(n string) string {
 		if v, ok := number(n); ok && slices.Contains(m.versions, v) {
 			return m.version(v, false)
 		}

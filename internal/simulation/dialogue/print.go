@@ -43,13 +43,13 @@ func printTo(out *strings.Builder, indent string, value any) {
 func inline(value any) string {
 	switch x := value.(type) {
 	case map[string]any:
-		var all []string
+		all := make([]string, 0, len(x))
 		for _, key := range slices.Sorted(maps.Keys(x)) {
 			all = append(all, plain(key)+": "+inline(x[key]))
 		}
 		return "{" + strings.Join(all, ", ") + "}"
 	case []any:
-		var all []string
+		all := make([]string, 0, len(x))
 		for _, each := range x {
 			all = append(all, inline(each))
 		}
