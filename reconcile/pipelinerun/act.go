@@ -70,6 +70,8 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 		return o.judged(r.patchStatus(ctx, key, o, a))
 	case CreateClaim:
 		return o.created(a.Claim.Name, r.parts.Client.CreateClaim(ctx, a.Claim))
+	case CreateRequest:
+		return o.created(a.Request.Name, r.parts.Client.CreateRequest(ctx, a.Request))
 	case CreateTaskRun:
 		version, err := r.parts.Client.CreateTaskRun(ctx, a.Run)
 		return r.made(ctx, key, o, ofTaskRun(a.Run), caches.TaskRuns, version, err)

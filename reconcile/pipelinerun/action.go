@@ -38,6 +38,9 @@ type CreateTaskRun struct{ Run *crds.TaskRun }
 // CreateCustomRun creates the run of a custom task.
 type CreateCustomRun struct{ Run *crds.CustomRun }
 
+// CreateRequest asks a resolver for the pipeline, unless it has been asked.
+type CreateRequest struct{ Request *crds.ResolutionRequest }
+
 // CancelChild asks a child that still has that UID to stop, by its spec.status, and
 // tells it why in spec.statusMessage. A child that is gone, or done, is no error.
 type CancelChild struct {
@@ -47,6 +50,7 @@ type CancelChild struct {
 	Message string
 }
 
+func (CreateRequest) action()   {}
 func (PatchMetadata) action()   {}
 func (PatchStatus) action()     {}
 func (CreateClaim) action()     {}
@@ -63,6 +67,7 @@ func (a PatchStatus) String() string {
 	return strings.TrimSpace(fmt.Sprintf("patch status: Succeeded %s %s: %s", c.Status, c.Reason, c.Message))
 }
 
+func (a CreateRequest) String() string   { return "create ResolutionRequest " + a.Request.Name }
 func (a CreateClaim) String() string     { return "create claim " + a.Claim.Name }
 func (a CreateTaskRun) String() string   { return "create TaskRun " + a.Run.Name }
 func (a CreateCustomRun) String() string { return "create CustomRun " + a.Run.Name }

@@ -12,6 +12,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile/call"
+	"millrace/reconcile/resolution"
 )
 
 // Client makes the API calls of this package, each of them safe to repeat.
@@ -31,6 +32,9 @@ type Client interface {
 	// CreateTaskRun and the like make a child, and return its resource version.
 	CreateTaskRun(ctx context.Context, run *crds.TaskRun) (resourceVersion string, err error)
 	CreateCustomRun(ctx context.Context, run *crds.CustomRun) (resourceVersion string, err error)
+	// GetRequest reads a ResolutionRequest, and CreateRequest creates one.
+	GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error)
+	CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error
 	// CreateClaim creates a PersistentVolumeClaim.
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	// CancelTaskRun and the like ask the child of that UID to stop, and say why. One
@@ -109,6 +113,17 @@ func create(ctx context.Context, request *restclient.Request, object any) (strin
 		return "", fmt.Errorf("encode: %w", err)
 	}
 	return call.Write(ctx, request.SetHeader("Content-Type", "application/json"), raw)
+}
+
+// GetRequest reads a ResolutionRequest.
+func (c *APIClient) GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
+	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)))
+}
+
+// CreateRequest creates a ResolutionRequest.
+func (c *APIClient) CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error {
+	_, err := create(ctx, c.tekton.Post().AbsPath(resolution.RequestPath(request.Namespace, "")), request)
+	return err
 }
 
 // CreateClaim creates a PersistentVolumeClaim.

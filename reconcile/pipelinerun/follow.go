@@ -102,11 +102,11 @@ func (d *decision) graphDone() bool {
 	return !slices.ContainsFunc(d.order, func(t *task) bool { return !t.state.done() })
 }
 
-// anyLeft tells that the run has not ended by itself: something runs, or will not run
-// because its time is over.
+// anyLeft tells that the run has not ended by itself: something runs, or was stopped or
+// will not run because its time is over.
 func (d *decision) anyLeft() bool {
 	return slices.ContainsFunc(d.tasks, func(t *task) bool {
-		return !t.state.done() || t.state == skipped && t.reason == crds.SkippingReasonPipelineTimedOut
+		return !t.state.done() || t.state == outOfTime || t.state == skipped && t.reason == crds.SkippingReasonPipelineTimedOut
 	})
 }
 

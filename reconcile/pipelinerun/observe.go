@@ -12,6 +12,7 @@ import (
 	"millrace/crds"
 	"millrace/reconcile"
 	"millrace/reconcile/call"
+	"millrace/reconcile/resolution"
 )
 
 // observe collects what a plan needs, from the caches where they can be trusted.
@@ -108,6 +109,9 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
 		return nil
 	}
+	if ref := remote(o.Run, r.config); ref != nil {
+		return r.observeRequest(ctx, o, *ref)
+	}
 	key, refused := pipelineOf(o.Run)
 	if refused != nil || key.Name == "" {
 		return nil // the plan will say so
@@ -115,6 +119,23 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)
 	if err != nil {
 		return fmt.Errorf("get Pipeline: %w", err)
+	}
+	return nil
+}
+
+// observeRequest reads the answer of a resolver, from the server: a run asks once, and a
+// cache of requests would be one for that alone.
+func (r *Reconciler) observeRequest(ctx context.Context, o *observation, ref crds.ResolverRef) error {
+	name := resolution.RequestName(o.Run.Namespace, o.Run.Name, ref)
+	request, err := r.parts.Client.GetRequest(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get ResolutionRequest: %w", err)
+	}
+	if controller := metav1.GetControllerOf(request); controller != nil && controller.UID == o.Run.UID {
+		o.Request = request // one of an earlier run of this name goes, and has not the answer of now
 	}
 	return nil
 }

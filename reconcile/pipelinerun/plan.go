@@ -25,6 +25,9 @@ type observation struct {
 	Pipeline *crds.Pipeline
 	// NoPipeline is why there is no pipeline to run, for good; nil as a rule.
 	NoPipeline error
+	// Request is the ResolutionRequest of spec.pipelineRef, if there is one; looked at
+	// as long as Pipeline is.
+	Request *crds.ResolutionRequest
 	// Tasks are the Tasks that the pipeline refers to by name, as far as a plan has
 	// asked for them.
 	Tasks map[string]taskAnswer
@@ -145,6 +148,8 @@ type decision struct {
 	settled map[string]bool // tasks whose fate the status tells
 	vars    variables.Set
 	need    map[string]bool // children whose results must be known to go on
+
+	found *crds.RefSource // where a resolver has found the pipeline
 
 	late, tasksLate, finallyLate bool          // the time of the run, its graph or its finally is over
 	stopping                     bool          // a task of the graph has failed the run

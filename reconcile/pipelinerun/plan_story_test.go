@@ -2,6 +2,7 @@ package pipelinerun
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,7 +52,13 @@ type planMoment struct {
 	Delete []string          `json:"delete,omitempty"` // children that somebody deletes
 	Forget []string          `json:"forget,omitempty"` // the references to children, that a writer died before it wrote
 	Run    map[string]any    `json:"run,omitempty"`    // a user's merge patch
+	Answer *answer           `json:"answer,omitempty"` // of a resolver
 	Refuse map[string]string `json:"refuse,omitempty"` // what the server says to the creation of objects of these names
+}
+
+type answer struct {
+	Pipeline string `json:"pipeline,omitempty"` // as the resolver has found it
+	Failure  string `json:"failure,omitempty"`  // why it has not
 }
 
 type ending struct {
@@ -155,6 +162,9 @@ func (s *teller) happen(m planMoment) {
 		s.vanish(name)
 	}
 	s.run.Status.ChildReferences = slices.DeleteFunc(s.run.Status.ChildReferences, func(r crds.ChildStatusReference) bool { return slices.Contains(m.Forget, r.Name) })
+	if m.Answer != nil {
+		s.resolve(*m.Answer)
+	}
 	if m.Run != nil {
 		s.patch(m.Run)
 	}
@@ -168,6 +178,16 @@ func (s *teller) happen(m planMoment) {
 		}
 	}
 	s.tell(m.At, m.Say)
+}
+
+func (s *teller) resolve(a answer) {
+	condition := success("", "")
+	if a.Failure != "" {
+		condition = failure("ResolutionFailed", a.Failure)
+	}
+	s.request.Status.Conditions.Set(condition, s.now)
+	s.request.Status.Data = base64.StdEncoding.EncodeToString([]byte(a.Pipeline))
+	s.request.Status.RefSource = &crds.RefSource{URI: "git+https://example.dev/repository", EntryPoint: "pipeline.yaml"}
 }
 
 func (s *teller) patch(change map[string]any) {

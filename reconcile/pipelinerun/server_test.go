@@ -69,7 +69,8 @@ func newServer(t *testing.T, documents ...string) *server {
 	s := &server{t: t, objects: map[string]map[string][]byte{}, caches: map[string]*indexer.Indexer{}, scan: map[string]*wire.Scanner{}, faults: map[int]fault{}, claims: map[string]bool{}}
 	for resource, facets := range map[string][]wire.Facet{
 		crds.ResourcePipelineRuns: nil, crds.ResourcePipelines: nil, crds.ResourceTasks: nil,
-		crds.ResourceTaskRuns: TaskRunFacets().List(), crds.ResourceCustomRuns: CustomRunFacets().List(),
+		crds.ResourceResolutionRequests: nil,
+		crds.ResourceTaskRuns:           TaskRunFacets().List(), crds.ResourceCustomRuns: CustomRunFacets().List(),
 	} {
 		s.objects[resource] = map[string][]byte{}
 		s.caches[resource] = indexer.New(resource)
@@ -270,6 +271,15 @@ func (s *server) merge(verb string, key types.NamespacedName, patch []byte) (str
 	s.largestStatus = max(s.largestStatus, len(changed))
 	s.put(crds.ResourcePipelineRuns, key.Name, changed)
 	return strconv.Itoa(s.version), err
+}
+
+func (s *server) GetRequest(_ context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
+	return read[crds.ResolutionRequest](s, crds.ResourceResolutionRequests, key)
+}
+
+func (s *server) CreateRequest(_ context.Context, request *crds.ResolutionRequest) error {
+	_, err := s.create("create resolutionrequest", crds.ResourceResolutionRequests, request.Name, request)
+	return err
 }
 
 func (s *server) CreateTaskRun(_ context.Context, run *crds.TaskRun) (string, error) {

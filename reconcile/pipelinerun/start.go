@@ -16,6 +16,9 @@ import (
 // down as its author wrote it: values are put in when a task begins, all at once, so
 // that none of them is ever looked at again.
 func (d *decision) start() Plan {
+	if wait := d.awaitResolver(); wait != nil {
+		return *wait
+	}
 	spec, r := d.source()
 	if r != nil {
 		return d.refuse(r)
@@ -159,6 +162,10 @@ func (d *decision) provenance() *crds.Provenance {
 	var p crds.Provenance
 	if d.config.Provenance != nil {
 		p = *d.config.Provenance
+	}
+	if d.found != nil {
+		p.RefSource = d.found
+		return &p
 	}
 	if found, err := resolution.Source(crds.KindPipeline, d.Pipeline, d.Pipeline.Spec); err == nil {
 		p.RefSource = found

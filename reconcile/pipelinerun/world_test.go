@@ -27,6 +27,7 @@ type world struct {
 
 	run       *crds.PipelineRun
 	pipeline  *crds.Pipeline
+	request   *crds.ResolutionRequest
 	tasks     map[string]*crds.TaskSpec
 	children  []child
 	results   map[string][]crds.TaskRunResult
@@ -66,7 +67,10 @@ func (w *world) observe() observation {
 		Run: clone(w.run), Children: slices.Clone(w.children),
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{}, Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
-	if ref := w.run.Spec.PipelineRef; ref != nil && w.run.Status.PipelineSpec == nil { // whoever is asked finds the one that there is
+	if w.request != nil {
+		o.Request = clone(w.request)
+	}
+	if ref := w.run.Spec.PipelineRef; ref != nil && w.run.Status.PipelineSpec == nil && remote(w.run, w.config) == nil { // whoever is asked finds the one that there is
 		if o.Pipeline = w.pipeline; o.Pipeline == nil {
 			o.NoPipeline = fmt.Errorf("pipelines.tekton.dev %q not found", ref.Name)
 		}
@@ -138,6 +142,13 @@ func (w *world) do(o *observation, action Action) error {
 		w.statuses++
 		w.run.Status = *clone(&a.Status)
 		o.Run = clone(w.run)
+	case CreateRequest:
+		if err := w.refuse[a.Request.Name]; err != nil {
+			o.Refused[a.Request.Name] = err
+			return err
+		}
+		w.request = clone(a.Request)
+		w.request.CreationTimestamp = metav1.NewTime(w.now)
 	case CreateClaim:
 		w.claims[a.Claim.Name] = true
 	case CreateTaskRun:

@@ -1,17 +1,3 @@
-// Package resolution reads references to Tasks and Pipelines that are not objects of
-// the run's own namespace.
-//
-//	taskRef: {resolver: cluster, params: …} ──Cluster──▶ namespace and name ──cache or server──▶ Task, Pipeline
-//	                                                                          └──Source──▶ status.provenance
-//
-// What it promises:
-//
-//  1. Cluster is total: any parameters give a key or an error that says which of them
-//     is wrong (TestClusterReferences).
-//  2. A source names one version of one object, by its UID and the digest of its spec
-//     (TestSourceNamesOneVersion).
-//
-// No I/O, no clock, no goroutine.
 package resolution
 
 import (
