@@ -53,6 +53,7 @@ func (s step) attend(pid int, signals <-chan os.Signal) ending {
 			timedOut = true
 			complainf("%s ran longer than its timeout of %v, killing it", s.command[0], s.timeout)
 			forward(pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have gone to another group
 		case status := <-exited:
 			if timedOut {
 				return ending{ran: true, code: exitFailed, reason: reasonTimeoutExceeded}

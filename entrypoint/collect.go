@@ -107,10 +107,6 @@ func (c collector) print(to io.Writer) error {
 	}
 	for _, result := range c.ofSteps {
 		dir := filepath.Join(c.stepsDir, result.container)
-		if err := noLinks(dir, filepath.Join(dir, "results")); err != nil {
-			complainf("result %s is left out: %v", result.name, err)
-			continue
-		}
 		if err := c.tell(out, filepath.Join(dir, "results"), result.container, result.name); err != nil {
 			return err
 		}
@@ -154,14 +150,16 @@ func firstPiece(text string) string {
 func (c collector) read(dir, step, name string) (collected, bool) {
 	line := collected{Step: step, Name: name}
 	file := filepath.Join(dir, name)
-	content, err := readRegular(file, c.maxSize)
+	elements := 1
+	if step != "" {
+		elements = 2 // a step's own directory is no mount
+	}
+	content, size, err := readBelow(file, elements, c.maxSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return line, false
 	case errors.Is(err, errTooLarge):
-		if info, err := os.Lstat(file); err == nil {
-			line.Size = info.Size()
-		}
+		line.Size = size
 		return line, true
 	case err != nil:
 		complainf("result %s is left out: %v", name, err)

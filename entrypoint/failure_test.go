@@ -120,10 +120,19 @@ func TestAPostFileThatCannotBeWritten(t *testing.T) {
 	elsewhere := p.path("elsewhere")
 	p.must(os.Mkdir(elsewhere, 0o777))
 	p.must(os.Symlink(elsewhere, p.path("run", "0")))
-	p.sh("true").wants(exitFailed).says("telling the next step", "link")
+	p.sh("true").wants(exitFailed).says("telling the next step", "link").tells("3/Reason", reasonNextStepNotTold)
 	left, err := os.ReadDir(elsewhere)
 	p.must(err)
 	equal(t, "files written through the link", len(left), 0)
+}
+
+// Where the next step can still be told of a failure, it is, and need not be ended.
+func TestAPostFileThatSomethingIsInTheWayOf(t *testing.T) {
+	p := newPod(t)
+	p.must(os.Mkdir(p.path("run", "0"), 0o777))
+	p.must(os.Symlink("elsewhere", p.path("run", "0", "out")))
+	p.sh("true").wants(exitFailed).says("telling the next step", "link").tells()
+	p.sh("true").wants(exitFailed).tells("3/Reason", reasonSkipped)
 }
 
 // The same, with the directory in order and a link in it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (s step) part(ref string) (string, error) {
 	if key == "*" {
 		return "", fmt.Errorf("result %s: an array can only be a whole element of command or args", ref)
 	}
-	if i, err := strconv.Atoi(key); err == nil {
+	if i, err := strconv.Atoi(key); err == nil && !isObject(raw) {
 		array, err := arrayOf(ref, raw)
 		if err != nil {
 			return "", err
@@ -150,6 +151,9 @@ func (s step) part(ref string) (string, error) {
 	return value, nil
 }
 
+// isObject tells an object, of which a number may be a key, from an array.
+func isObject(raw []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }
+
 func arrayOf(ref string, raw []byte) ([]string, error) {
 	var array []string
 	if err := json.Unmarshal(raw, &array); err != nil {
@@ -163,10 +167,7 @@ func arrayOf(ref string, raw []byte) ([]string, error) {
 func (s step) readResult(ref string) ([]byte, error) {
 	container, result, _ := strings.Cut(ref, "/")
 	dir := filepath.Join(filepath.Dir(s.metadataDir), container)
-	if err := noLinks(dir, filepath.Join(dir, "results")); err != nil {
-		return nil, fmt.Errorf("result %s: %w", ref, err)
-	}
-	raw, err := readRegular(filepath.Join(dir, "results", result), maxForeign)
+	raw, _, err := readBelow(filepath.Join(dir, "results", result), 2, maxForeign)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("result %s is not there: the step has not written it", ref)
@@ -174,17 +175,6 @@ func (s step) readResult(ref string) ([]byte, error) {
 		return nil, fmt.Errorf("result %s: %w", ref, err)
 	}
 	return raw, nil
-}
-
-// noLinks refuses directories that were replaced by links: they could lead to what
-// only this container may read.
-func noLinks(dirs ...string) error {
-	for _, dir := range dirs {
-		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is a %s", dir, kindOf(info))
-		}
-	}
-	return nil
 }
 
 // checkRef keeps a reference inside the directories of the steps.
@@ -243,22 +233,21 @@ func (t *templates) add(p piece) error {
 	return nil
 }
 
-// readConditions reads -when.
-func readConditions(to *[]condition) func(string) error {
-	return func(raw string) error {
-		if err := json.Unmarshal([]byte(raw), to); err != nil {
-			return err
-		}
-		for _, c := range *to {
-			if c.Operator != "in" && c.Operator != "notin" {
-				return fmt.Errorf("operator %q: must be in or notin", c.Operator)
-			}
-			for _, p := range slices.Concat(append(c.Values, c.Input)...) {
-				if p.Ref != "" && checkRef(p.Ref) != nil {
-					return checkRef(p.Ref)
-				}
-			}
-		}
-		return nil
+// readConditions reads what the pieces of -when come to.
+func readConditions(raw string) ([]condition, error) {
+	var all []condition
+	if err := json.Unmarshal([]byte(raw), &all); err != nil {
+		return nil, fmt.Errorf("-when: %w", err)
 	}
+	for _, c := range all {
+		if c.Operator != "in" && c.Operator != "notin" {
+			return nil, fmt.Errorf("-when: operator %q: must be in or notin", c.Operator)
+		}
+		for _, p := range slices.Concat(append(c.Values, c.Input)...) {
+			if p.Ref != "" && checkRef(p.Ref) != nil {
+				return nil, fmt.Errorf("-when: %w", checkRef(p.Ref))
+			}
+		}
+	}
+	return all, nil
 }

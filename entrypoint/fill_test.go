@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +24,17 @@ func TestResultsOfEarlierStepsAreFilledIn(t *testing.T) {
 	}, "sh", "-c", `printf '%s\n' "$0" "$@" "$RESULT"`, "", "", "", "last")
 	c.wants(0)
 	equal(t, "arguments", c.stdout.String(), "<foo>\na b\n$(x)\n$(x)example.com\nlast\nis foo\n")
+}
+
+// Keys of an object may be numbers; whether it is an object is for the result to say.
+func TestNumbersAsKeys(t *testing.T) {
+	p := newPod(t)
+	p.give(`printf ' {"0":"zero","-1":"below"}' > object; printf '["first"]' > list; printf 0 > text`)
+	c := p.step([]string{"-arg", "1", "-ref", "step-0/object[0]", "-ref", "step-0/object[-1]", "-ref", "step-0/list[0]"}, "echo", "")
+	c.wants(0)
+	equal(t, "output", c.stdout.String(), "zerobelowfirst\n")
+	p.step([]string{"-arg", "1", "-ref", "step-0/object[1]"}, "echo", "").wants(exitFailed).says("no such key")
+	p.step([]string{"-arg", "1", "-ref", "step-0/text[0]"}, "echo", "").wants(exitFailed)
 }
 
 // A value that looks like a reference is a value.
@@ -70,7 +82,7 @@ func TestDirectoryOfResultsThatBecameALink(t *testing.T) {
 	p.must(os.Mkdir(p.path("private"), 0o700))
 	p.must(os.WriteFile(p.path("private", "token"), []byte("secret"), 0o600))
 	p.sh("cd " + p.path("steps", "step-0") + " && rmdir results && ln -s ../../private results").wants(0)
-	p.step([]string{"-arg", "1", "-ref", "step-0/token"}, "echo", "").wants(exitFailed).says("results is a link")
+	p.step([]string{"-arg", "1", "-ref", "step-0/token"}, "echo", "").wants(exitFailed).says("results is in the way of a directory: it is a link")
 }
 
 func TestReferencesStayInside(t *testing.T) {
@@ -103,6 +115,15 @@ func TestConditions(t *testing.T) {
 		equal(t, "posted", c.posted(), "out")
 		next.wants(0)
 	}
+}
+
+// More than fits into one argument.
+func TestLongConditionsComeInPieces(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	conditions := `[{"input":[{"text":"` + long + `"}],"operator":"in","values":[[{"text":"` + long + `"}]]}]`
+	c := newPod(t).sh("echo runs", "-when", conditions[:90<<10], "-when", conditions[90<<10:180<<10], "-when", conditions[180<<10:])
+	c.wants(0)
+	equal(t, "output", c.stdout.String(), "runs\n")
 }
 
 func TestConditionThatCannotBeJudged(t *testing.T) {

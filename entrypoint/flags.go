@@ -86,7 +86,11 @@ func parseStep(args []string) (step, error) {
 	f.Func("env", "the `name` of a variable that -text and -ref after it make up", t.variable)
 	f.Func("text", "a piece of `text`", t.text)
 	f.Func("ref", "the result of an earlier step: `step/result`, with [*], [0] or [key] for a part of it", t.ref)
-	f.Func("when", "`conditions` to run under, in JSON", readConditions(&s.when))
+	var when string
+	f.Func("when", "a `piece` of the conditions to run under, in JSON; may be repeated", func(piece string) error {
+		when += piece
+		return nil
+	})
 	f.StringVar(&s.scriptFile, "script_file", "", "`file` to write the script to")
 	f.StringVar(&entrypoint, "entrypoint", "", "the `command` to run; its arguments follow --")
 
@@ -95,6 +99,12 @@ func parseStep(args []string) (step, error) {
 			return s, errors.New(usage(f))
 		}
 		return s, err
+	}
+	if when != "" {
+		var err error
+		if s.when, err = readConditions(when); err != nil {
+			return s, err
+		}
 	}
 	s.continueOnError = onError == "continue"
 	s.command = append([]string{entrypoint}, f.Args()...)

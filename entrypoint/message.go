@@ -110,9 +110,9 @@ func (s step) readResults() ([]entry, error) {
 	if s.compress {
 		limit = maxForeign
 	}
-	read := func(dir string, names []string, t entryType) {
+	read := func(dir string, elements int, names []string, t entryType) {
 		for _, name := range names {
-			content, err := readRegular(filepath.Join(dir, name), limit)
+			content, _, err := readBelow(filepath.Join(dir, name), elements, limit)
 			switch {
 			case errors.Is(err, os.ErrNotExist): // not every step writes every result
 			case errors.Is(err, errTooLarge):
@@ -127,8 +127,8 @@ func (s step) readResults() ([]entry, error) {
 			}
 		}
 	}
-	read(s.resultsDir, s.results, taskResult)
-	read(filepath.Join(s.metadataDir, "results"), s.stepResults, stepResult)
+	read(s.resultsDir, 1, s.results, taskResult)
+	read(filepath.Join(s.metadataDir, "results"), 2, s.stepResults, stepResult)
 	if large != nil {
 		return nil, &messageTooLargeError{limit: s.maxMessage, sizes: large}
 	}

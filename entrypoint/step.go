@@ -13,6 +13,7 @@ import (
 const (
 	reasonSkipped         = "Skipped"
 	reasonTimeoutExceeded = "TimeoutExceeded"
+	reasonNextStepNotTold = "NextStepNotTold"
 )
 
 // ending is how a step came to its end.
@@ -139,6 +140,12 @@ func (s step) record(end ending) int {
 	}
 	if postErr := s.post(goesOn && err == nil); postErr != nil {
 		err = errors.Join(err, fmt.Errorf("telling the next step: %w", postErr))
+		// Where nothing can be written at all, the next step would wait for ever: the
+		// controller learns of it by the message, and ends the pod.
+		if s.post(false) != nil {
+			end.reason = reasonNextStepNotTold
+			err = errors.Join(err, s.writeMessage(end))
+		}
 	}
 	switch {
 	case err != nil:

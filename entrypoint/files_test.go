@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+)
+
+// Somebody puts a link in the place of a directory again and again, while it is
+// looked at: what the link leads to is never read, and never written.
+func TestADirectoryThatIsSwappedForALink(t *testing.T) {
+	dir := t.TempDir()
+	steps, private := filepath.Join(dir, "steps"), filepath.Join(dir, "private")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, each := range []string{filepath.Join(steps, "step-a", "results"), filepath.Join(private, "results")} {
+		must(os.MkdirAll(each, 0o755))
+	}
+	must(os.WriteFile(filepath.Join(steps, "step-a", "results", "r"), []byte("public"), 0o644))
+	must(os.WriteFile(filepath.Join(private, "results", "r"), []byte("secret"), 0o644))
+	must(os.Symlink(private, filepath.Join(steps, "link")))
+
+	var over atomic.Bool
+	swapped := make(chan int)
+	go func() {
+		n := 0
+		for a, aside, link := filepath.Join(steps, "step-a"), filepath.Join(steps, "aside"), filepath.Join(steps, "link"); !over.Load(); n++ {
+			_ = os.Rename(a, aside)
+			_ = os.Rename(link, a)
+			_ = os.Rename(a, link)
+			_ = os.Rename(aside, a)
+		}
+		swapped <- n
+	}()
+	read := 0
+	for range 3000 {
+		content, _, err := readBelow(filepath.Join(steps, "step-a", "results", "r"), 2, 100)
+		if string(content) == "secret" {
+			t.Fatal("the secret was read")
+		}
+		if err == nil {
+			read++
+		}
+		_ = writeOver(filepath.Join(steps, "step-a", "exitCode"), "0")
+	}
+	over.Store(true)
+	if n := <-swapped; n < 100 || read == 0 {
+		t.Errorf("swapped %d times, read %d times: that shows nothing", n, read)
+	}
+	if _, err := os.Stat(filepath.Join(private, "exitCode")); err == nil {
+		t.Error("written through the link")
+	}
+}
