@@ -217,10 +217,14 @@ func (r *Reconciler) fallBack(ctx context.Context, key types.NamespacedName, o *
 
 func (r *Reconciler) lookUp(ctx context.Context, o *observation, images []string) error {
 	secrets, err := r.pullSecrets(ctx, o.Run)
-	if err != nil {
+	if err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
 	for _, image := range images {
+		if err != nil { // the run says so, and waits for who can change it
+			o.Images[image] = imageAnswer{Err: err}
+			continue
+		}
 		found, err := r.parts.Images.Entrypoint(ctx, image, secrets)
 		o.Images[image] = imageAnswer{Image: found, Err: err}
 	}

@@ -52,7 +52,9 @@ func (b blueprint) entrypointArgs(step mergedStep, i, size int) []string {
 	args = append(args, b.credentialArgs()...)
 	earlier := b.spec.Steps[:i]
 	if len(step.When) > 0 {
-		args = append(args, "-when", escape(conditions(earlier, step.When)))
+		for _, piece := range pieces(conditions(earlier, step.When), maxArgument) {
+			args = append(args, "-when", escape(piece))
+		}
 	}
 	command := step.container.Command
 	if step.Script != "" {

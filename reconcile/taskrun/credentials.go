@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,14 +50,22 @@ func (r *Reconciler) observeCredentials(ctx context.Context, o *observation) err
 	if account == nil || err != nil {
 		return err
 	}
-	for _, name := range secretsOf(account) {
+	names := secretsOf(account)
+	if len(names) == 0 {
+		return nil
+	}
+	var known bool
+	if o.Credentials, known = r.recall.credentials(o.Run, names, time.Now()); known {
+		return nil
+	}
+	for _, name := range names {
 		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
 		switch {
 		case apierrors.IsNotFound(err):
 			r.warn(o.Run, "FailedToRetrieveSecret", fmt.Sprintf("ServiceAccount %q lists a secret %q that is not there", account.Name, name))
 		case apierrors.IsForbidden(err):
-			r.warn(o.Run, "FailedToRetrieveSecret", fmt.Sprintf("the run waits until the controller may read the secrets that ServiceAccount %q lists: %v", account.Name, err))
-			return fmt.Errorf("get Secret: %w", err)
+			o.NoSecret = fmt.Errorf("the run waits until the controller may read the secrets that ServiceAccount %q lists: %w", account.Name, err)
+			return nil
 		case err != nil:
 			return fmt.Errorf("get Secret: %w", err)
 		default:
@@ -65,6 +74,7 @@ func (r *Reconciler) observeCredentials(ctx context.Context, o *observation) err
 			}
 		}
 	}
+	r.recall.keep(o.Run, names, o.Credentials, time.Now())
 	return nil
 }
 

@@ -150,6 +150,7 @@ func (l listener) Event(_ runtime.Object, eventType, reason, message string) {
 func TestLargeScriptComesInPieces(t *testing.T) {
 	run := parseRun(t, "taskSpec: {steps: [{image: x, script: x}]}")
 	run.Spec.TaskSpec.Steps[0].Script = strings.Repeat("echo $(params.x) ü\n", 1<<20/14)
+	run.Spec.TaskSpec.Steps[0].When = crds.WhenExpressions{{Input: strings.Repeat("$x", 100<<10), Operator: "in", Values: []string{"y"}}}
 	run.Spec.Params = crds.Params{{Name: "x", Value: crds.NewString("y")}}
 	spec, refused := resolve(run, nil, nil, Config{})
 	if refused != nil {

@@ -15,6 +15,7 @@ const (
 	oomKilled   = "OOMKilled"
 	podEvicted  = "Evicted"
 	stepTimeout = "TimeoutExceeded"
+	stepUntold  = "NextStepNotTold"
 )
 
 // complete tells whether nothing more can come of the pod's steps.
@@ -39,13 +40,17 @@ func allEnded(pod *corev1.Pod) bool {
 }
 
 // stuckBehind names a step that has failed without its entrypoint having told so:
-// killed from outside (exit 137, reason Error), or never started (StartError).
+// killed from outside (exit 137, reason Error), never started (StartError), or on a
+// node whose disk is full or read-only.
 // Then nobody has written the file that the next step waits for, and it would
 // wait until the time-out: Tekton's issues 10371 and 3330.
 func stuckBehind(pod *corev1.Pod) string {
 	for _, status := range stepStatuses(pod) {
 		terminated := status.State.Terminated
-		if terminated != nil && terminated.ExitCode != 0 && readReport(terminated.Message).startedAt == nil {
+		if terminated == nil || terminated.ExitCode == 0 {
+			continue
+		}
+		if told := readReport(terminated.Message); told.startedAt == nil || told.reason == stepUntold {
 			return status.Name
 		}
 	}
@@ -200,6 +205,9 @@ func exitMessage(status corev1.ContainerStatus) string {
 		return fmt.Sprintf("%q exited because the step exceeded the specified timeout limit", status.Name)
 	}
 	message := fmt.Sprintf("%q exited with code %d: %s", status.Name, terminated.ExitCode, terminated.Reason)
+	if told.reason == stepUntold {
+		message += ": it could not tell the next step that it has ended; its log says why (a full disk?)"
+	}
 	// A container that could not start has no log; its message is all there is.
 	if !hasRun(terminated) && told.visible != "" {
 		message += ": " + strings.TrimSpace(told.visible)

@@ -37,6 +37,8 @@ type observation struct {
 	LimitRanges []corev1.LimitRange
 	// Credentials are those that a new pod's steps get.
 	Credentials []credential
+	// NoSecret is why the secrets that say so could not be read, for now; nil as a rule.
+	NoSecret error
 	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
 	// only if the server had none after what the run's status tells of.
 	Pod *corev1.Pod
@@ -396,6 +398,9 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 	if d.Refused != nil {
 		return d.refusedPod(status)
 	}
+	if d.NoSecret != nil {
+		return d.lacking(why, first, status, d.NoSecret)
+	}
 	b := blueprint{run: d.Run, spec: status.TaskSpec, images: d.Images, credentials: d.Credentials, limitRanges: d.LimitRanges, mode: d.Mode, config: d.config}
 	sketch, refused := b.sketch()
 	if refused != nil {
@@ -408,7 +413,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		return p
 	}
 	if err := b.resolveCommands(sketch.steps); err != nil {
-		return d.withoutCommand(why, first, status, err)
+		return d.lacking(why, first, status, err)
 	}
 	pod, refused := b.pod(sketch)
 	if refused != nil {
@@ -429,8 +434,9 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 // down, the list after it shows nothing, and nobody would ever ask again.
 const unseen = 10 * time.Second
 
-// withoutCommand is for a step of which nobody can say what it runs.
-func (d decision) withoutCommand(why string, first []Action, status crds.TaskRunStatus, err error) Plan {
+// lacking is for a pod that cannot be made yet, since something about it is not
+// known: what a step runs, or what a secret is for.
+func (d decision) lacking(why string, first []Action, status crds.TaskRunStatus, err error) Plan {
 	if refused := new(refusal); errors.As(err, &refused) {
 		return d.refuse(refused)
 	}

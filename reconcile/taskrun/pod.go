@@ -38,9 +38,12 @@ const (
 	volumePrefix  = "tekton-internal-"
 	binVolume     = volumePrefix + "bin"
 	scriptsVolume = volumePrefix + "scripts"
+	// sidecarScripts are not where those of steps are: a sidecar runs while steps write
+	// theirs, and may be somebody else.
+	sidecarScripts = volumePrefix + "sidecar-scripts"
 )
 
-// maxArgument is how long a piece of a script is at most. Linux takes 128 KiB
+// maxArgument is how long a piece of a script, or of conditions, is at most. Linux takes 128 KiB
 // for one argument (MAX_ARG_STRLEN); the rest is room for the kubelet.
 const maxArgument = 96 << 10
 
@@ -203,9 +206,11 @@ func (b blueprint) internalVolumes() []corev1.Volume {
 	for _, name := range []string{"workspace", "home", "results", "steps", "run"} {
 		volumes = append(volumes, emptyDir(volumePrefix+name))
 	}
-	if slices.ContainsFunc(b.spec.Steps, func(s crds.Step) bool { return s.Script != "" }) ||
-		slices.ContainsFunc(b.spec.Sidecars, func(s crds.Sidecar) bool { return s.Script != "" }) {
+	if slices.ContainsFunc(b.spec.Steps, func(s crds.Step) bool { return s.Script != "" }) {
 		volumes = append(volumes, emptyDir(scriptsVolume))
+	}
+	if slices.ContainsFunc(b.spec.Sidecars, func(s crds.Sidecar) bool { return s.Script != "" }) {
+		volumes = append(volumes, emptyDir(sidecarScripts))
 	}
 	return volumes
 }

@@ -38,7 +38,7 @@ func (r *Reconciler) pullSecrets(ctx context.Context, run *crds.TaskRun) ([]core
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return nil, fmt.Errorf("get Secret: %w", err)
+			return nil, fmt.Errorf("get the pull secret %q: %w", name.Name, err)
 		default:
 			secrets = append(secrets, *secret)
 		}

@@ -50,6 +50,8 @@ type server struct {
 	refuse  error         // the answer to the creation of pods, if set
 	claims  map[string]bool
 
+	forbidSecrets bool
+
 	refuseClaims error // the answer to the creation of claims, if set
 	room         int   // bytes that a run may have, if set
 }
@@ -173,6 +175,9 @@ func (s *server) GetServiceAccount(_ context.Context, key types.NamespacedName) 
 func (s *server) GetSecret(_ context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	if done, err := s.enter("get secret "+key.Name, nil); !done || err != nil {
 		return nil, err
+	}
+	if s.forbidSecrets {
+		return nil, statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "not for you")
 	}
 	secret, ok := s.secrets[key.Name]
 	if !ok {

@@ -93,7 +93,7 @@ func (b blueprint) runScript(c *corev1.Container, s crds.Sidecar, i int) {
 	c.Command, c.Args = []string{entrypoint}, slices.Concat(args, s.Args)
 	c.VolumeMounts = withMounts(c.VolumeMounts, []corev1.VolumeMount{
 		{Name: binVolume, MountPath: binDir, ReadOnly: true},
-		{Name: scriptsVolume, MountPath: scriptsDir},
+		{Name: sidecarScripts, MountPath: scriptsDir},
 	})
 }
 

@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,24 @@ func TestAStepThatHasEndedStaysSoWhenItsPodIsSeenAsItWasBefore(t *testing.T) {
 		states := stepStates(pod, []crds.StepState{ended})
 		if len(states) == 0 || states[0].Container != "step-first" || states[0].Terminated == nil {
 			t.Errorf("%s: %+v", name, states)
+		}
+	}
+}
+
+// A step whose node has no room left for a file: the next one would wait for ever.
+func TestAStepThatCouldNotTellTheNextOneEndsThePod(t *testing.T) {
+	pod := &corev1.Pod{}
+	pod.Spec.Containers = []corev1.Container{{Name: "step-first"}, {Name: "step-second"}}
+	pod.Status.Phase = corev1.PodRunning
+	first := corev1.ContainerStatus{Name: "step-first"}
+	first.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}
+	second := corev1.ContainerStatus{Name: "step-second"}
+	second.State.Running = &corev1.ContainerStateRunning{}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{first, second}
+	for _, reason := range []string{"", stepUntold} {
+		first.State.Terminated.Message = `[{"key":"StartedAt","value":"2026-01-01T00:00:00.000Z","type":3},{"key":"Reason","value":"` + reason + `","type":3}]`
+		if told := reason != ""; complete(pod) != told || strings.Contains(outcome(pod).Message, "could not tell the next step") != told {
+			t.Errorf("%q: complete %t, %s", reason, complete(pod), outcome(pod).Message)
 		}
 	}
 }

@@ -334,6 +334,7 @@ func (w *world) reconcile(at, say string) {
 // function: the same arguments give the same plan, and stay the same.
 func (w *world) tellPlan(key types.NamespacedName) {
 	o := must(w.rec.observe(context.Background(), key))
+	w.rec.recall.forget(key) // the reconcile itself is told of below
 	w.server.calls = nil
 	before := string(must(yaml.Marshal(o.Run))) + string(must(yaml.Marshal(o.Pod))) + string(must(yaml.Marshal(o.Task)))
 	first := plan(*o, time.Now(), w.rec.config)

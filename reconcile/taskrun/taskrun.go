@@ -234,6 +234,7 @@ type Reconciler struct {
 	injector injector
 	settled  reconcile.Settled
 	witness  witness
+	recall   recall
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -254,6 +255,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	_, version, _ := r.parts.Caches.Known(key)
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
+		r.recall.forget(key)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
@@ -261,6 +263,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return reconcile.Result{}, err
 	}
 	r.witness.look(key, o)
+	r.recall.look(key, o)
 	if o == nil {
 		return reconcile.Result{}, nil
 	}
