@@ -119,6 +119,10 @@ cluster-up: ## start a real Kubernetes on loopback (NAME=dev PORT=6443)
 cluster-down: ## stop it and remove what it kept
 	@$(MAKE) -C devcluster down
 
+.PHONY: dialogue
+dialogue: ## the exchanges that the model API server is held to, with a real one (UPDATE=1: record them anew)
+	@internal/simulation/dialogue/play.sh $(if $(UPDATE),-update)
+
 ##@ On a cluster (KUBECONFIG)
 
 .PHONY: acceptance
