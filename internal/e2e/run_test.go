@@ -173,6 +173,7 @@ func TestMetricsShowQueueDepthAndCacheSize(t *testing.T) {
 		`informer_store_bytes{resource="taskruns",tier="plain"}`,
 		`controller_runtime_reconcile_total{controller="taskrun",result="success"}`,
 		`tekton_pipelines_controller_taskrun_total{status="success"}`,
+		`tekton_pipelines_controller_pipelinerun_total{status="success"}`,
 	} {
 		if !strings.Contains(text, name) {
 			t.Errorf("/metrics lacks %s", name)
