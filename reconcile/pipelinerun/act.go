@@ -101,7 +101,7 @@ func (o *observation) created(name string, err error) (again bool, _ error) {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return false, nil
-	case call.IsAnswer(err):
+	case call.IsAnswer(err), call.WebhookAway(err):
 		o.Refused[name] = err
 		return true, nil
 	default:

@@ -112,6 +112,8 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 		return r.createPod(ctx, key, o, a.Pod)
 	case CreateClaim:
 		return r.createClaim(ctx, o, a.Claim)
+	case CreateRequest:
+		return r.createRequest(ctx, o, a.Request)
 	case DeletePod:
 		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
@@ -199,6 +201,20 @@ func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *cor
 		return false, nil
 	case call.IsAnswer(err), call.WebhookAway(err):
 		o.Refused = fmt.Errorf("create PersistentVolumeClaim %q: %w", claim.Name, err)
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+// createRequest asks a resolver, or finds that it has been asked.
+func (r *Reconciler) createRequest(ctx context.Context, o *observation, request *crds.ResolutionRequest) (again bool, err error) {
+	err = r.parts.Client.CreateRequest(ctx, request)
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return false, nil
+	case call.IsAnswer(err), call.WebhookAway(err):
+		o.Refused = fmt.Errorf("create ResolutionRequest %q: %w", request.Name, err)
 		return true, nil
 	default:
 		return false, err

@@ -16,6 +16,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile/call"
+	"millrace/reconcile/resolution"
 )
 
 // Client makes the API calls of this package, each of them safe to repeat.
@@ -25,6 +26,9 @@ type Client interface {
 	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
 	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
 	GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error)
+	// GetRequest reads a ResolutionRequest, and CreateRequest creates one.
+	GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error)
+	CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error
 	GetPod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
 	GetServiceAccount(ctx context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error)
 	GetSecret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
@@ -79,6 +83,21 @@ func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crd
 func (c *APIClient) GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error) {
 	return call.Get[crds.StepAction](ctx, c.tekton.Get().AbsPath("apis", crds.Group, crds.VersionStepActions,
 		"namespaces", key.Namespace, crds.ResourceStepActions, key.Name))
+}
+
+// GetRequest reads a ResolutionRequest.
+func (c *APIClient) GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
+	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)))
+}
+
+// CreateRequest creates a ResolutionRequest.
+func (c *APIClient) CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error {
+	raw, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("encode ResolutionRequest: %w", err)
+	}
+	_, err = call.Write(ctx, c.tekton.Post().AbsPath(resolution.RequestPath(request.Namespace, "")).SetHeader("Content-Type", "application/json"), raw)
+	return err
 }
 
 // PatchTaskRun patches metadata or spec.

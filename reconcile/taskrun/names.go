@@ -88,8 +88,11 @@ func taskName(run *crds.TaskRun) string {
 	case ref.Resolver == "":
 		return ref.Name
 	}
-	if key, err := resolution.Cluster(ref.ResolverRef, crds.KindTask, run.Namespace); err == nil {
+	if key, err := resolution.Cluster(ref.ResolverRef, crds.KindTask, run.Namespace); err == nil && ref.Resolver == resolution.ClusterResolver {
 		return key.Name
+	}
+	if name := run.Labels[labelTask]; name != "" { // of what a resolver has found
+		return name
 	}
 	return run.Name
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
 	"millrace/reconcile/call"
+	"millrace/reconcile/resolution"
 )
 
 // observe collects what a plan needs, from the caches where they can be trusted.
@@ -173,11 +175,35 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 	if run.Status.TaskSpec != nil || run.IsDone() {
 		return nil
 	}
-	ref, refused := source(run)
+	if ref := foreign(run, r.config); ref != nil {
+		return r.observeRequest(ctx, o, *ref)
+	}
+	ref, refused := source(run, r.config)
 	if refused == nil {
 		return r.observeSource(ctx, o, ref)
 	}
 	return nil // the plan will say so
+}
+
+// observeRequest reads the answer of a resolver, from the server: a run asks once, and a
+// cache of requests would be one for that alone.
+func (r *Reconciler) observeRequest(ctx context.Context, o *observation, ref crds.ResolverRef) error {
+	name := resolution.RequestName(o.Run.Namespace, o.Run.Name, ref)
+	request, err := r.parts.Client.GetRequest(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get ResolutionRequest: %w", err)
+	}
+	if controller := metav1.GetControllerOf(request); controller == nil || controller.UID != o.Run.UID {
+		return nil // of an earlier run of this name; it goes, and has not the answer of now
+	}
+	o.Request = request
+	if task, _, err := resolution.Read[crds.Task](request, crds.KindTask, time.Now()); err == nil {
+		return r.observeActions(ctx, o, &task.Spec)
+	}
+	return nil
 }
 
 // observeSource fetches what the run is made of; ref is empty for an embedded task.
@@ -188,12 +214,12 @@ func (r *Reconciler) observeSource(ctx context.Context, o *observation, ref type
 			return err
 		}
 	}
-	return r.observeActions(ctx, o)
+	return r.observeActions(ctx, o, taskSpec(o.Run, o.Task))
 }
 
-func (r *Reconciler) observeActions(ctx context.Context, o *observation) error {
+func (r *Reconciler) observeActions(ctx context.Context, o *observation, spec *crds.TaskSpec) error {
 	o.Actions = map[string]actionAnswer{}
-	for _, name := range actionNames(taskSpec(o.Run, o.Task)) {
+	for _, name := range actionNames(spec) {
 		action, none, err := call.Find(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name}, r.parts.Caches.StepAction, r.parts.Client.GetStepAction)
 		if err != nil {
 			return fmt.Errorf("get StepAction: %w", err)

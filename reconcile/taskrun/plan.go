@@ -27,6 +27,9 @@ type observation struct {
 	// Task is the Task of spec.taskRef. It is looked at until status.taskSpec is
 	// there, and only until then.
 	Task *crds.Task
+	// Request is the ResolutionRequest of spec.taskRef, if there is one; looked at as
+	// long as Task is.
+	Request *crds.ResolutionRequest
 	// NoTask is why there is no Task to run, for good; nil as a rule.
 	NoTask error
 	// Actions are the StepActions that the steps of the task refer to, by name; they
@@ -100,6 +103,9 @@ type CreatePod struct{ Pod *corev1.Pod }
 // CreateClaim creates a claim for a workspace of the run.
 type CreateClaim struct{ Claim *corev1.PersistentVolumeClaim }
 
+// CreateRequest asks a resolver for the task, unless it has been asked.
+type CreateRequest struct{ Request *crds.ResolutionRequest }
+
 // DeletePod deletes a pod that still has that UID.
 type DeletePod struct {
 	Name string
@@ -120,6 +126,7 @@ func (PatchMetadata) action() {}
 func (PatchStatus) action()   {}
 func (CreatePod) action()     {}
 func (CreateClaim) action()   {}
+func (CreateRequest) action() {}
 func (DeletePod) action()     {}
 func (StopPod) action()       {}
 func (FallBack) action()      {}
@@ -136,6 +143,8 @@ func (a PatchStatus) String() string {
 func (a CreatePod) String() string {
 	return fmt.Sprintf("create pod %s with %d containers", a.Pod.Name, len(a.Pod.Spec.Containers))
 }
+
+func (a CreateRequest) String() string { return "create ResolutionRequest " + a.Request.Name }
 
 func (a CreateClaim) String() string { return "create claim " + a.Claim.Name }
 
@@ -201,6 +210,7 @@ type decision struct {
 	observation
 	now    time.Time
 	config Config
+	found  *crds.RefSource // where a resolver has found the task
 }
 
 func (d decision) byPod() Plan {
@@ -278,7 +288,11 @@ func (d decision) withoutPod() Plan {
 		}
 		return d.create("the run has no pod", nil, d.again())
 	}
-	_, refused := source(d.Run)
+	d, wait := d.awaitResolver()
+	if wait != nil {
+		return *wait
+	}
+	_, refused := source(d.Run, d.config)
 	if refused == nil && d.NoTask != nil {
 		refused = unresolved("error when listing tasks for taskRun %s: %v", d.Run.Name, d.NoTask)
 	}

@@ -16,6 +16,10 @@ func (d decision) provenance() *crds.Provenance {
 	if d.config.Provenance != nil {
 		p = *d.config.Provenance
 	}
+	if d.found != nil {
+		p.RefSource = d.found
+		return &p
+	}
 	if found, err := resolution.Source(crds.KindTask, d.Task, d.Task.Spec); err == nil {
 		p.RefSource = found
 	}

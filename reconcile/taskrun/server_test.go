@@ -45,6 +45,7 @@ type server struct {
 
 	decodes int // of the run, from the cache
 	calls   []received
+	request *crds.ResolutionRequest
 	faults  map[int]fault // by the number of the call, from 0
 	onFault func()        // called before the faulted call is acted on
 	refuse  error         // the answer to the creation of pods, if set
@@ -163,6 +164,25 @@ func (s *server) GetStepAction(_ context.Context, key types.NamespacedName) (*cr
 		return nil, notFound("stepactions.tekton.dev", key.Name)
 	}
 	return action, nil
+}
+
+func (s *server) GetRequest(_ context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
+	if done, err := s.enter("get resolutionrequest", nil); !done || err != nil {
+		return nil, err
+	}
+	if s.request == nil || s.request.Name != key.Name {
+		return nil, notFound("resolutionrequests.resolution.tekton.dev", key.Name)
+	}
+	return s.request, nil
+}
+
+func (s *server) CreateRequest(_ context.Context, request *crds.ResolutionRequest) error {
+	if done, err := s.enter("create resolutionrequest", request); !done || err != nil {
+		return err
+	}
+	s.request = request
+	s.request.CreationTimestamp = metav1.Now()
+	return nil
 }
 
 func (s *server) GetServiceAccount(_ context.Context, key types.NamespacedName) (*corev1.ServiceAccount, error) {

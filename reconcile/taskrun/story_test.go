@@ -3,12 +3,14 @@ package taskrun
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +81,7 @@ type moment struct {
 	Unlabeled bool              `json:"unlabeled,omitempty"` // somebody takes the pod's labels away
 	Foreign   string            `json:"foreign,omitempty"`   // a pod of that owner UID has the pod's name
 	TaskGone  bool              `json:"taskGone,omitempty"`
+	Answer    string            `json:"answer,omitempty"`  // what a resolver has found
 	Restart   bool              `json:"restart,omitempty"` // the controller starts anew
 	Refuse    *metav1.Status    `json:"refuse,omitempty"`  // the answer to the creation of pods; code 0 lifts it
 
@@ -115,6 +118,7 @@ type storyConfig struct {
 	WorkspaceBinding      *crds.WorkspaceBinding                 `json:"workspaceBinding,omitempty"`
 	ParamEnum             bool                                   `json:"paramEnum,omitempty"`
 	CEL                   bool                                   `json:"cel,omitempty"`
+	Resolvers             []string                               `json:"resolvers,omitempty"`
 }
 
 type storyImage struct {
@@ -228,6 +232,7 @@ func (w *world) restart() {
 		WorkspaceBinding:        w.config.WorkspaceBinding,
 		ParamEnum:               w.config.ParamEnum,
 		CEL:                     w.config.CEL,
+		Resolver:                func(name string) bool { return slices.Contains(w.config.Resolvers, name) },
 	}, Parts{
 		Caches:   w.server.caches(),
 		Client:   w.server,
@@ -266,6 +271,10 @@ func (w *world) happen(m moment) {
 		pod.Labels = nil
 	case m.Gone:
 		delete(w.server.pods, name)
+	case m.Answer != "":
+		w.server.request.Status.Data = base64.StdEncoding.EncodeToString([]byte(m.Answer))
+		w.server.request.Status.Source = &crds.RefSource{URI: "git+https://example.dev/repository"}
+		w.server.request.Status.Conditions.Set(crds.Condition{Type: crds.ConditionSucceeded, Status: corev1.ConditionTrue}, time.Now())
 	case m.TaskGone:
 		clear(w.server.tasks)
 		clear(w.server.steps)

@@ -78,6 +78,9 @@ type Config struct {
 	ParamEnum bool
 	// CEL allows conditions of steps in CEL. Default: a task that has one is refused.
 	CEL bool
+	// Resolver tells whether tasks may come from the resolver of that name, by a
+	// ResolutionRequest. Default: none may but the cluster resolver, which is built in.
+	Resolver func(name string) bool
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.
@@ -235,6 +238,7 @@ type Reconciler struct {
 	settled  reconcile.Settled
 	witness  witness
 	recall   recall
+	refusals refusals
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -256,6 +260,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
 		r.recall.forget(key)
+		r.refusals.look(key, nil)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
@@ -264,6 +269,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	}
 	r.witness.look(key, o)
 	r.recall.look(key, o)
+	r.refusals.look(key, o)
 	if o == nil {
 		return reconcile.Result{}, nil
 	}
@@ -275,6 +281,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
 		if !again || err != nil {
+			r.refusals.note(key, o, result, time.Now())
 			return result, err
 		}
 	}

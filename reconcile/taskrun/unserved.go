@@ -48,7 +48,7 @@ func unservedOfStep(step crds.Step, field string) []feature {
 
 // source tells where the task of a run comes from, or refuses the run. ref is
 // empty for an embedded task.
-func source(run *crds.TaskRun) (ref types.NamespacedName, refused *refusal) {
+func source(run *crds.TaskRun, c Config) (ref types.NamespacedName, refused *refusal) {
 	task := run.Spec.TaskRef
 	if task == nil {
 		if run.Spec.TaskSpec == nil {
@@ -64,6 +64,8 @@ func source(run *crds.TaskRun) (ref types.NamespacedName, refused *refusal) {
 		if err != nil {
 			return ref, unresolved("error requesting remote resource: %v", err)
 		}
+		return ref, nil
+	case foreign(run, c) != nil:
 		return ref, nil
 	case task.Resolver != "":
 		return ref, invalid("spec.taskRef.resolver: %s is not served by this version of the controller: apply the Task to the cluster, and refer to it by name", task.Resolver)

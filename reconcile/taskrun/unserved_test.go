@@ -23,7 +23,7 @@ func TestUnservedIsRefusedByName(t *testing.T) {
 		"taskRef: {resolver: git}": "spec.taskRef.resolver: git",
 	} {
 		run := parseRun(t, spec)
-		_, refused := source(run)
+		_, refused := source(run, Config{})
 		if refused == nil {
 			_, refused = resolve(run, nil, nil, Config{})
 		}
@@ -60,7 +60,7 @@ func TestLongTaskNameIsRefused(t *testing.T) {
 // "kind: task" is in examples of Tekton's own.
 func TestKindOfTaskInAnyCase(t *testing.T) {
 	for _, kind := range []string{"", "Task", "task", "TASK"} {
-		ref, refused := source(parseRun(t, "taskRef: {name: x, kind: "+kind+"}"))
+		ref, refused := source(parseRun(t, "taskRef: {name: x, kind: "+kind+"}"), Config{})
 		if ref.Name != "x" || refused != nil {
 			t.Errorf("kind %q: %q, %v", kind, ref, refused)
 		}
@@ -121,7 +121,7 @@ func TestInvalidIsRefused(t *testing.T) {
 		"taskSpec: {steps: [{image: x, script: x}]}\nworkspaces: [{name: w, emptyDir: {}, secret: {secretName: s}}]":                      `TaskRunValidationFailed: binding "w" is invalid: it needs exactly one kind of volume and has 2 [emptyDir secret]`,
 	} {
 		run := parseRun(t, spec)
-		_, refused := source(run)
+		_, refused := source(run, Config{})
 		if refused == nil {
 			_, refused = resolve(run, nil, nil, Config{})
 		}
