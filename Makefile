@@ -38,6 +38,7 @@ verify: test ## everything there is, however long: test, simulations, every fuzz
 	$(MAKE) sim-plans
 	$(MAKE) sim-planted
 	$(MAKE) fuzz
+	$(MAKE) e2e-faults
 	$(MAKE) -C devcluster selftest
 
 ##@ Parts of it
@@ -104,6 +105,10 @@ sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same
 .PHONY: sim-planted
 sim-planted: ## faults planted in the program, each of which the simulation must find
 	PLANTED=all $(GO) test -count=1 -timeout 0 -v -run EachPlanted ./internal/simulation/planted
+
+.PHONY: e2e-faults
+e2e-faults: ## what can go wrong with a real server and process, a scenario each (SCENARIO=name, PLAN=plan, LIST=1)
+	@internal/e2efaults/faults.sh
 
 .PHONY: bench
 bench: ## the chain beside client-go's, one table (some minutes); ONLY='sync|queue' for a part of it

@@ -22,12 +22,12 @@ func TestALogThatNobodyReadsEndsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read.Close()
+		read.Close() //nolint:errcheck // it is to be gone
 		cmd := exec.Command(os.Args[0], "-test.run=^TestALogThatNobodyReadsEndsNothing$")
 		cmd.Env = append(os.Environ(), child+"="+format)
 		cmd.Stderr = write
 		cmd.Run() //nolint:errcheck // its exit code says it
-		write.Close()
+		write.Close() //nolint:errcheck // the child had it
 		if cmd.ProcessState.ExitCode() != 7 {
 			t.Errorf("%s: %s", format, cmd.ProcessState)
 		}

@@ -23,12 +23,12 @@ func (t tardy) RoundTrip(req *http.Request) (*http.Response, error) {
 	go func() {
 		select {
 		case <-time.After(t.body):
-			write.Close()
+			write.Close() //nolint:errcheck // of a pipe
 		case <-req.Context().Done():
 			write.CloseWithError(req.Context().Err())
 		}
 	}()
-	return &http.Response{StatusCode: 200, Body: read}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: read}, nil
 }
 
 func TestAnAnswerHasToBeginAndMayGoOn(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAnAnswerHasToBeginAndMayGoOn(t *testing.T) {
 				resp, err := patience(c.server).RoundTrip(req)
 				if err == nil {
 					_, err = io.ReadAll(resp.Body)
-					resp.Body.Close()
+					resp.Body.Close() //nolint:errcheck // all of it was read
 				}
 				if !errors.Is(err, c.want) || time.Since(from) != c.after {
 					t.Errorf("after %v: %v; want %v after %v", time.Since(from), err, c.want, c.after)
@@ -69,8 +69,12 @@ func TestWhoGivesUpFirstIsNotToldOfTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := patience(tardy{answer: time.Hour}).RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, %v", resp, err)
+		resp, err := patience(tardy{answer: time.Hour}).RoundTrip(req)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if resp != nil {
+			resp.Body.Close() //nolint:errcheck // there should be none
 		}
 	})
 }

@@ -42,6 +42,8 @@ var table = map[string][]string{
 	"internal/audit":      {},
 	"internal/bench":      {"internal/audit"},
 	"internal/e2e":        {"internal/audit", "internal/simulation/dialogue"},
+	"internal/e2efaults":  {"crds", "internal/faultproxy", "internal/simulation", "internal/simulation/apiserver"},
+	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
 	"internal/lint":       {},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
