@@ -238,7 +238,6 @@ type Reconciler struct {
 	settled  reconcile.Settled
 	witness  witness
 	recall   recall
-	refusals refusals
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -260,7 +259,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
 		r.recall.forget(key)
-		r.refusals.look(key, nil)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
@@ -269,7 +267,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	}
 	r.witness.look(key, o)
 	r.recall.look(key, o)
-	r.refusals.look(key, o)
 	if o == nil {
 		return reconcile.Result{}, nil
 	}
@@ -281,7 +278,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
 		if !again || err != nil {
-			r.refusals.note(key, o, result, time.Now())
 			return result, err
 		}
 	}
