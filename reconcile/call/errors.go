@@ -3,17 +3,29 @@ package call
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// UnlessGone passes over the answers to a call on a UID that is no more.
+// UnlessGone passes over the answers to a call on a UID that is no more. To a
+// deletion that names another UID a server says that it conflicts, to a patch that
+// it is invalid.
 func UnlessGone(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ofAnotherUID(err) {
 		return nil
 	}
 	return err
+}
+
+func ofAnotherUID(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // InDoubt tells errors after which nobody knows whether the write was done: no

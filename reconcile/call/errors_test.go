@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func statusError(code int32, reason metav1.StatusReason, message string) error {
@@ -34,6 +36,29 @@ func TestErrorsAreOfThreeSorts(t *testing.T) {
 	} {
 		if InDoubt(c.err) != c.doubted || IsAnswer(c.err) != c.answer {
 			t.Errorf("%s: doubt %v, answer %v", name, InDoubt(c.err), IsAnswer(c.err))
+		}
+	}
+}
+
+// What a server says of a UID that is no more depends on what it was asked.
+func TestACallOnWhatIsGoneIsNoError(t *testing.T) {
+	pod := schema.GroupKind{Kind: "Pod"}
+	immutable := func(name string) error {
+		return apierrors.NewInvalid(pod, "a", field.ErrorList{field.Invalid(field.NewPath("metadata", name), "another", "field is immutable")})
+	}
+	for name, c := range map[string]struct {
+		err  error
+		gone bool
+	}{
+		"not found":           {statusError(404, metav1.StatusReasonNotFound, ""), true},
+		"deletion of another": {statusError(409, metav1.StatusReasonConflict, ""), true},
+		"patch of another":    {fmt.Errorf("stop pod: %w", immutable("uid")), true},
+		"invalid otherwise":   {immutable("name"), false},
+		"invalid, no details": {statusError(422, metav1.StatusReasonInvalid, ""), false},
+		"forbidden":           {statusError(403, metav1.StatusReasonForbidden, ""), false},
+	} {
+		if got := UnlessGone(c.err) == nil; got != c.gone {
+			t.Errorf("%s: passed over %v", name, got)
 		}
 	}
 }
