@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -326,7 +325,7 @@ func checkPodUpdate(spec *field.Path, before, after *corev1.Pod) field.ErrorList
 		if now == nil {
 			return field.ErrorList{field.Invalid(spec.Child("activeDeadlineSeconds"), now, "must not update from a positive integer to nil value")}
 		}
-		return field.ErrorList{field.Invalid(spec.Child("activeDeadlineSeconds"), *now, fmt.Sprintf("must be less than or equal to previous value: %d", *old))}
+		return field.ErrorList{field.Invalid(spec.Child("activeDeadlineSeconds"), *now, "must be less than or equal to previous value")}
 	}
 	for _, s := range []*corev1.PodSpec{was, is} {
 		s.ActiveDeadlineSeconds, s.NodeName, s.Tolerations = nil, "", nil

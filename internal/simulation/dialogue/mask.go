@@ -17,16 +17,18 @@ type mask struct {
 	names     map[string]string // of UIDs, and of what the server named
 	versions  []uint64          // of objects, in their order
 	drawn     []*regexp.Regexp  // names that the server drew
-	digits    string            // of all requests: numbers that are the script's own
+	own       map[string]bool   // numbers that the script writes itself
 }
 
 var drawing = regexp.MustCompile(`generateName: ([^,}]+)`)
 
 // masked are the answers as they are recorded.
 func masked(namespace string, answers []*answer) []string {
-	m := &mask{namespace: namespace, names: map[string]string{}}
+	m := &mask{namespace: namespace, names: map[string]string{}, own: map[string]bool{}}
 	for _, a := range answers {
-		m.digits += a.asked + "\n"
+		for _, n := range numeral.FindAllString(a.asked, -1) {
+			m.own[n] = true
+		}
 		for _, drawn := range drawing.FindAllStringSubmatch(a.asked, -1) {
 			m.drawn = append(m.drawn, regexp.MustCompile(regexp.QuoteMeta(drawn[1])+`[a-z0-9]{5}\b`))
 		}
@@ -185,16 +187,17 @@ func (m *mask) text(text string) string {
 
 var (
 	numeral = regexp.MustCompile(`\b[0-9]{2,}\b`)
-	current = regexp.MustCompile(`current: [0-9]+`) // of the whole server
+	record  = regexp.MustCompile(`in record \(([0-9]+)\)`) // of the object
 )
 
 // message masks the numbers of a text too, but for the script's own.
 func (m *mask) message(text string) string {
-	return numeral.ReplaceAllStringFunc(current.ReplaceAllString(m.text(text), "current: N"), func(n string) string {
-		if v, ok := number(n); ok && slices.Contains(m.versions, v) {
-			return m.version(v, false)
-		}
-		if strings.Contains(m.digits, n) {
+	text = record.ReplaceAllStringFunc(m.text(text), func(found string) string {
+		v, _ := number(record.FindStringSubmatch(found)[1])
+		return fmt.Sprintf("in record (%s)", m.version(v, false))
+	})
+	return numeral.ReplaceAllStringFunc(text, func(n string) string {
+		if m.own[n] {
 			return n
 		}
 		return "N"

@@ -55,7 +55,7 @@ type player struct {
 
 // answer is what came back.
 type answer struct {
-	asked  string // the request, with all that it named put in
+	asked  string // the request as it is written
 	code   int
 	header http.Header
 	body   any // as encoding/json knows it; for a watch its events
@@ -106,7 +106,7 @@ func (p *player) ask(ctx context.Context, e *Exchange) (*answer, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
-	a := &answer{asked: path + text, code: response.StatusCode, header: response.Header}
+	a := &answer{asked: e.path + e.body, code: response.StatusCode, header: response.Header}
 	a.body, err = read(response, strings.Contains(path, "watch"), e.take)
 	return a, err
 }

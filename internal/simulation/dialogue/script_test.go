@@ -88,7 +88,7 @@ func TestWhatIsDrawnKeepsItsEqualityAndItsOrder(t *testing.T) {
 		`{"metadata":{"resourceVersion":"6999"},"items":[`+
 			`{"metadata":{"name":"b","uid":"`+other+`","resourceVersion":"6998"}},`+
 			`{"metadata":{"name":"c","uid":"`+one+`","resourceVersion":"7001"}}],`+
-			`"message":"7000 of `+one+`, current: 7001, of 555 in 2"}`)
+			`"message":"in record (7000) of `+one+`, 7001 of 555 in 2"}`)
 	for i, want := range []string{
 		`→ 200 application/json
 {metadata: {creationTimestamp: TIME, name: a, namespace: NS, resourceVersion: v2, uid: uid1}}`,
@@ -96,7 +96,7 @@ func TestWhatIsDrawnKeepsItsEqualityAndItsOrder(t *testing.T) {
 items:
   - {metadata: {name: b, resourceVersion: v1, uid: uid2}}
   - {metadata: {name: c, resourceVersion: v3, uid: uid1}}
-message: "v2 of uid1, current: N, of N in 2"
+message: "in record (v2) of uid1, N of N in 2"
 metadata: {resourceVersion: v1+}`,
 	} {
 		if got[i] != want {
