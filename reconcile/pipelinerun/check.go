@@ -194,8 +194,10 @@ func (d *decision) checkReferences(t *task) *refusal {
 			return d.badSpec("pipeline task %q can not refer to execution status of any other pipeline task or aggregate status of tasks: $(%s) is for finally", t.Name, r.name)
 		case r.kind == refState && r.task != "" && (from == nil || from.final):
 			return d.badSpec("pipeline task %q: there is no task %q of the graph, whose state $(%s) is", t.Name, r.task, r.name)
-		case r.kind == refState || r.kind == refOutput:
+		case r.kind == refState:
 			continue
+		case r.kind == refOutput:
+			return d.badSpec("pipeline task %q: artifacts ($(%s)) are not served by this version of the controller: leave a result instead", t.Name, r.name)
 		case (r.kind == refMatrixLength || r.kind == refResultLength) && from.Matrix == nil:
 			return d.badSpec("pipeline task %q: $(%s): task %q has no matrix", t.Name, r.name, r.task)
 		case r.kind == refResult && from.Matrix != nil && !r.whole:

@@ -69,6 +69,8 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		{"a workspace twice", "workspaces: [{name: w, emptyDir: {}}, {name: w, emptyDir: {}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces has two of the name "w"`},
 		{"a result as a value", "params: [{name: p, value: $(tasks.x.results.y)}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `cannot use result expressions in p as PipelineRun parameter values`},
 
+		{"artifacts", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.outputs)}], " + ok + "}]}", `artifacts ($(tasks.a.outputs)) are not served by this version of the controller`},
+
 		{"no fault", "pipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 		{"limits of parts, and none of the whole", "timeouts: {pipeline: '0', tasks: 2h, finally: 2h}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 	} {
