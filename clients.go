@@ -224,6 +224,7 @@ func taskRunConfig(cfg config, api *clients) taskrun.Config {
 	c.EntrypointImage = api.entrypointImage
 	c.Mode = api.entrypointMode
 	c.ManagedBy = cfg.managedBy
+	c.Resolver = cfg.mayResolve
 	c.Release = commit(version)
 	return c
 }
@@ -231,6 +232,7 @@ func taskRunConfig(cfg config, api *clients) taskrun.Config {
 func pipelineRunConfig(cfg config, api *clients) pipelinerun.Config {
 	c := api.pipelineRuns
 	c.ManagedBy = cfg.managedBy
+	c.Resolver = cfg.mayResolve
 	return c
 }
 

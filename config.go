@@ -17,6 +17,7 @@ type config struct {
 	namespace  string        // where the Lease and the ConfigMaps live
 	kubeconfig string        // "" inside a cluster
 	managedBy  []string      // values of spec.managedBy that make a run ours
+	resolvers  []string      // that runs may refer to besides cluster
 	resync     time.Duration // 0: never
 	workers    int           // TaskRuns reconciled at once, and as many PipelineRuns
 	drain      time.Duration // how long work in hand may take after a stop
@@ -51,6 +52,7 @@ func (c *config) options() []option {
 		{"namespace", "SYSTEM_NAMESPACE", text(&c.namespace, "tekton-pipelines"), "namespace of the install: its Lease and ConfigMaps"},
 		{"kubeconfig", "KUBECONFIG", text(&c.kubeconfig, ""), "file that tells how to reach the cluster; not needed inside one"},
 		{"managed-by", "MANAGED_BY", list(&c.managedBy, "tekton.dev/pipeline"), "values of spec.managedBy that are ours, separated by commas; runs without a value are ours if tekton.dev/pipeline is among them"},
+		{"resolvers", "RESOLVERS", list(&c.resolvers, ""), "resolvers that runs may refer to, separated by commas, such as git,hub: each is asked by a ResolutionRequest, and somebody else's controller (Tekton's resolvers, say) answers; the resolver cluster is built in and needs no word"},
 		{"resync-period", "RESYNC_PERIOD", duration(&c.resync, 10*time.Hour), "how often every run is reconciled though nothing changed; it repairs no missed event; 0 for never"},
 		{"workers", "WORKERS", number(&c.workers, 16), "how many TaskRuns are reconciled at once, and how many PipelineRuns"},
 		{"drain-timeout", "DRAIN_TIMEOUT", duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
@@ -96,6 +98,9 @@ func parseConfig(args []string, getenv func(string) string, out io.Writer) (conf
 	}
 	return c, c.check()
 }
+
+// mayResolve tells whether runs may refer to the resolver of that name.
+func (c config) mayResolve(resolver string) bool { return slices.Contains(c.resolvers, resolver) }
 
 func (c *config) check() error {
 	switch {
@@ -196,7 +201,7 @@ func choice(to *string, words ...string) flag.Value {
 }
 
 func list(to *[]string, def string) flag.Value {
-	*to = []string{def}
+	*to = strings.Fields(def)
 	parse := func(s string) ([]string, error) {
 		var words []string
 		for word := range strings.SplitSeq(s, ",") {

@@ -19,12 +19,15 @@ func TestAFlagBeatsItsVariableWhichBeatsTheDefault(t *testing.T) {
 	env := func(k string) string {
 		return map[string]string{"WORKERS": "3", "RESYNC_PERIOD": "1m", "SYSTEM_NAMESPACE": "ci"}[k]
 	}
-	c, err := parseConfig([]string{"--workers=5", "--leader-elect=false", "--managed-by=a, b"}, env, nil)
+	c, err := parseConfig([]string{"--workers=5", "--leader-elect=false", "--managed-by=a, b", "--resolvers=git,hub"}, env, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.workers != 5 || c.resync != time.Minute || c.namespace != "ci" || c.leaderElect || c.bind != ":9090" {
 		t.Errorf("got %+v", c)
+	}
+	if !c.mayResolve("git") || !c.mayResolve("hub") || c.mayResolve("http") || c.mayResolve("") {
+		t.Errorf("resolvers = %q", c.resolvers)
 	}
 	if strings.Join(c.managedBy, "|") != "a|b" {
 		t.Errorf("managedBy = %q", c.managedBy)
