@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -165,11 +166,8 @@ func (c credentials) ssh() ([]credentialFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		host, port, hasPort := strings.Cut(s.url, ":")
-		if !hasPort {
-			port = "22"
-		}
-		if strings.ContainsFunc(s.url, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		host, port, ok := hostPort(s.url)
+		if !ok {
 			return nil, fmt.Errorf("the annotation of secret %s is no host: %q", s.secret, s.url)
 		}
 		file := filepath.Join(".ssh", "id_"+s.secret)
@@ -192,6 +190,29 @@ func (c credentials) ssh() ([]credentialFile, error) {
 		files = append(files, credentialFile{filepath.Join(".ssh", "known_hosts"), known.String()})
 	}
 	return files, nil
+}
+
+// hostPort takes host, host:port, [address]:port and address apart. What would end a
+// word, or begin a comment, in the configuration of ssh is in none of them.
+func hostPort(text string) (host, port string, ok bool) {
+	host, port = text, "22"
+	inside, after, bracketed := strings.Cut(strings.TrimPrefix(text, "["), "]")
+	switch {
+	case strings.HasPrefix(text, "[") && bracketed:
+		host = inside
+		if rest, has := strings.CutPrefix(after, ":"); has {
+			port = rest
+		} else if after != "" {
+			return "", "", false
+		}
+	case strings.Count(text, ":") == 1:
+		host, port, _ = strings.Cut(text, ":")
+	}
+	_, err := strconv.ParseUint(port, 10, 16)
+	strange := strings.ContainsFunc(host, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'\\#[]", r)
+	})
+	return host, port, err == nil && host != "" && !strange
 }
 
 // docker merges all that is for registries into one file. What one secret says of

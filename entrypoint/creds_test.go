@@ -105,3 +105,16 @@ func TestNamesOfSecretsStayInside(t *testing.T) {
 	}
 	newPod(t).withCredentials("true", "-docker-cfg", "a/b").wants(exitUsage)
 }
+
+func TestHostsOfSSHKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"github.com": "github.com 22", "host:2222": "host 2222", "*.example.com": "*.example.com 22",
+		"[::1]:2222": "::1 2222", "[::1]": "::1 22", "2001:db8::1": "2001:db8::1 22",
+		":": "", "": "", "host:": "", "host:ssh": "", "host:99999": "", "[::1": "", "[::1]x": "", "a b": "", "a#b": "", "a\nb": "", `"a"`: "",
+	} {
+		host, port, ok := hostPort(text)
+		if got := host + " " + port; ok != (want != "") || ok && got != want {
+			t.Errorf("%q is %s, %t; want %q", text, got, ok, want)
+		}
+	}
+}

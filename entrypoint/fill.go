@@ -181,7 +181,7 @@ func (s step) readResult(ref string) ([]byte, error) {
 func checkRef(ref string) error {
 	container, rest, ok := strings.Cut(ref, "/")
 	result, _, _ := strings.Cut(rest, "[")
-	if !ok || container == "" || container == ".." || container == "." || result == "" || result == ".." || result == "." || strings.ContainsRune(result, '/') {
+	if !ok || strings.ContainsRune(container, '[') || container == "" || container == ".." || container == "." || result == "" || result == ".." || result == "." || strings.ContainsRune(result, '/') {
 		return fmt.Errorf("%q: want step/result", ref)
 	}
 	return nil
