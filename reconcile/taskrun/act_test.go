@@ -83,6 +83,10 @@ func (c *cluster) settle(crash func()) {
 			continue
 		}
 		if len(c.server.calls) == before && !result.Requeue {
+			if c.rec.refusals.until[c.key()].at.After(time.Now()) {
+				time.Sleep(result.RequeueAfter) // nothing but time helps
+				continue
+			}
 			return
 		}
 	}

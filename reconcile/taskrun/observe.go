@@ -31,6 +31,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observePod(ctx, doubt, o); err != nil {
 		return nil, err
 	}
+	if r.refusals.look(key, o); !doubt && o.waits(time.Now()) {
+		return o, nil // there is no pod, and no use in asking
+	}
 	if !doubt && lacksPod(o) {
 		if err := r.makeSure(ctx, key, o); err != nil || o.Run == nil {
 			return nil, err

@@ -55,6 +55,9 @@ type observation struct {
 	// Refused is the server's answer to the creation of the pod, or of a claim that it
 	// needs, in this reconcile.
 	Refused error
+	// NotBefore is when a pod that was refused in an earlier reconcile may be tried
+	// again.
+	NotBefore time.Time
 	// Unstorable is the server's answer to a write of the run, in this reconcile,
 	// that it will never take.
 	Unstorable error
@@ -411,6 +414,9 @@ func merged(under, over map[string]string) map[string]string {
 func (d decision) create(why string, first []Action, status crds.TaskRunStatus) Plan {
 	if d.Refused != nil {
 		return d.refusedPod(status)
+	}
+	if wait := d.NotBefore.Sub(d.now); wait > 0 {
+		return Plan{Why: "the pod was refused a moment ago", Requeue: soonest(d.untilTimeout(status), wait)}
 	}
 	if d.NoSecret != nil {
 		return d.lacking(why, first, status, d.NoSecret)
@@ -792,6 +798,9 @@ func (d decision) soon() time.Duration {
 	since := d.Run.CreationTimestamp.Time
 	if condition := d.Run.Succeeded(); !condition.LastTransitionTime.IsZero() {
 		since = condition.LastTransitionTime.Time
+	}
+	if start := d.Run.Status.StartTime; start != nil && start.After(since) { // of an attempt that is not the first
+		since = start.Time
 	}
 	return pause(d.now.Sub(since))
 }

@@ -238,6 +238,7 @@ type Reconciler struct {
 	settled  reconcile.Settled
 	witness  witness
 	recall   recall
+	refusals refusals
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -259,6 +260,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
 		r.recall.forget(key)
+		r.refusals.forget(key)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
@@ -268,6 +270,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	r.witness.look(key, o)
 	r.recall.look(key, o)
 	if o == nil {
+		r.refusals.forget(key)
 		return reconcile.Result{}, nil
 	}
 	for range maxPlans {
@@ -278,6 +281,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
 		if !again || err != nil {
+			r.refusals.note(key, o, result, time.Now())
 			return result, err
 		}
 	}
