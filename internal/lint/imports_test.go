@@ -37,6 +37,8 @@ var table = map[string][]string{
 	// 5
 	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
 	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
+	// A program of somebody else's, on the same stages.
+	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
 	// Beside the chain: what a cluster is measured and tried with.
 	"internal/acceptance": {},
 	"internal/audit":      {},
