@@ -174,7 +174,9 @@ func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, 
 }
 
 // createPod makes the pod, or finds that it has been made before. A refusal goes
-// into the observation: what it means for the run is for the plan to say.
+// into the observation: what it means for the run is for the plan to say. Whoever
+// refuses pods is asked before the server looks whether there is one of that name:
+// a pod that is refused may be there, and not in the cache, its labels damaged.
 func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o *observation, pod *corev1.Pod) (again bool, err error) {
 	created, err := r.parts.Client.CreatePod(ctx, pod)
 	switch {
@@ -185,7 +187,12 @@ func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o 
 	case apierrors.IsAlreadyExists(err):
 		return true, r.readPod(ctx, key, o)
 	case call.IsAnswer(err), call.WebhookAway(err):
-		o.Refused = err
+		if trouble := r.readPod(ctx, key, o); trouble != nil {
+			return false, trouble
+		}
+		if o.Pod == nil {
+			o.Refused = err
+		}
 		return true, nil
 	default:
 		return false, err
@@ -193,13 +200,18 @@ func (r *Reconciler) createPod(ctx context.Context, key types.NamespacedName, o 
 }
 
 // createClaim makes a claim, or finds that it has been made before: nobody else
-// makes one of a name that has the run's UID in it.
+// makes one of a name that has the run's UID in it. One that is refused may have
+// been, too: another attempt needs no second claim, and no quota has room for one.
 func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *corev1.PersistentVolumeClaim) (again bool, err error) {
 	err = r.parts.Client.CreateClaim(ctx, claim)
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return false, nil
 	case call.IsAnswer(err), call.WebhookAway(err):
+		there, trouble := r.parts.Client.HasClaim(ctx, types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name})
+		if trouble != nil || there {
+			return false, trouble
+		}
 		o.Refused = fmt.Errorf("create PersistentVolumeClaim %q: %w", claim.Name, err)
 		return true, nil
 	default:

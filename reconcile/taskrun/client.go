@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -43,6 +44,8 @@ type Client interface {
 	PatchTaskRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
 	// CreatePod returns the pod as the server has made it.
 	CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
+	// HasClaim tells whether there is a PersistentVolumeClaim of that name.
+	HasClaim(ctx context.Context, key types.NamespacedName) (bool, error)
 	// CreateClaim creates a PersistentVolumeClaim.
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
@@ -167,6 +170,18 @@ func eventTime(e corev1.Event) time.Time {
 func (c *APIClient) CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	made := &corev1.Pod{}
 	return made, c.core.Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Into(made)
+}
+
+// HasClaim looks for a PersistentVolumeClaim.
+func (c *APIClient) HasClaim(ctx context.Context, key types.NamespacedName) (bool, error) {
+	err := c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("persistentvolumeclaims").Name(key.Name).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get PersistentVolumeClaim: %w", err)
+	}
+	return true, nil
 }
 
 // CreateClaim creates a PersistentVolumeClaim.

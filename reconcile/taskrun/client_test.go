@@ -69,6 +69,9 @@ func TestWritesOnTheWire(t *testing.T) {
 	if err := c.CreateClaim(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}); err != nil {
 		t.Errorf("claim: %v", err)
 	}
+	if there, err := c.HasClaim(ctx, types.NamespacedName{Namespace: "ns", Name: "c"}); !there || err != nil {
+		t.Errorf("the claim is there: %t %v", there, err)
+	}
 	want := []string{
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x/status application/merge-patch+json {"status":{}}`,
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{}}`,
@@ -76,6 +79,7 @@ func TestWritesOnTheWire(t *testing.T) {
 		`PATCH /api/v1/namespaces/ns/pods/x application/merge-patch+json {"metadata":{"uid":"uid-1"},"spec":{"activeDeadlineSeconds":1}}`,
 		`POST /api/v1/namespaces/ns/pods application/json {"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"containers":null},"status":{}}`,
 		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"c","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,
+		`GET /api/v1/namespaces/ns/persistentvolumeclaims/c`,
 	}
 	for i := range want {
 		if i >= len(w.seen) || w.seen[i] != want[i] {

@@ -296,6 +296,13 @@ func (s *server) CreatePod(_ context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return made.DeepCopy(), nil
 }
 
+func (s *server) HasClaim(_ context.Context, key types.NamespacedName) (bool, error) {
+	if done, err := s.enter("get claim", nil); !done || err != nil {
+		return false, err
+	}
+	return s.claims[key.Name], nil
+}
+
 func (s *server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
 	done, err := s.enter("create claim", claim)
 	switch {

@@ -86,6 +86,7 @@ type moment struct {
 	Refuse    *metav1.Status    `json:"refuse,omitempty"`  // the answer to the creation of pods; code 0 lifts it
 
 	RefuseClaims *metav1.Status `json:"refuseClaims,omitempty"` // likewise, of claims
+	ClaimsGone   bool           `json:"claimsGone,omitempty"`
 }
 
 type world struct {
@@ -297,6 +298,9 @@ func (w *world) happen(m moment) {
 	if m.Deleting != nil {
 		until := metav1.NewTime(time.Now().Add(time.Duration(*m.Deleting) * time.Second))
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &until, m.Deleting
+	}
+	if m.ClaimsGone {
+		clear(w.server.claims)
 	}
 	w.server.refuse = answerOf(m.Refuse, w.server.refuse)
 	w.server.refuseClaims = answerOf(m.RefuseClaims, w.server.refuseClaims)
