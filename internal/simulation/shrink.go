@@ -14,17 +14,45 @@ type Breaks func([]Plan) (first int, fired []string)
 // faults and users' doings that are not needed for it are left out, which changes
 // nothing of the rest. When ctx ends, it returns the smallest that it has found.
 //
-// It is delta debugging (Zeller and Hildebrandt, 2002), after guesses that cost
-// little: what came after the breach is left out at once, then what befell other
-// runs, then whole kinds of faults, then one thing after the other.
+// It is delta debugging (Zeller and Hildebrandt, 2002): of whole kinds of faults
+// first, then of one thing after the other; after a few guesses, which often are
+// all that is needed.
 func Shrink(ctx context.Context, failing *Result, breach Violation, breaks Breaks) Plan {
 	s := &shrinking{ctx: ctx, plan: failing.Plan, breaks: breaks, needed: slices.Clone(failing.Fired)}
-	before := slices.DeleteFunc(slices.Clone(failing.Fired), func(name string) bool { return failing.First[name] > breach.At })
-	others := failing.without(breach)
-	s.try([][]string{slices.DeleteFunc(slices.Clone(before), others), before, slices.DeleteFunc(slices.Clone(failing.Fired), others)})
+	s.try(s.guesses(failing, breach))
 	s.minimize(kinds(s.needed))
 	s.minimize(singly(s.needed))
 	return restricted(s.plan, s.needed)
+}
+
+// guesses are cases that are likely to do, the smallest first: what users did to the
+// runs that the breach names, all that names these runs, and what does not name
+// others, or came before the breach.
+func (s *shrinking) guesses(failing *Result, breach Violation) [][]string {
+	about := failing.about(breach)
+	others := slices.DeleteFunc(failing.runs(), func(run string) bool { return slices.Contains(about, run) })
+	if len(about) == 0 {
+		others = nil // it may be about any of them
+	}
+	user := func(name string) bool { return strings.HasPrefix(name, "user ") }
+	early := func(name string) bool { return failing.First[name] <= breach.At }
+	its := func(name string) bool { return namesAny(name, about) }
+	general := func(name string) bool { return !namesAny(name, others) }
+	return [][]string{
+		those(failing.Fired, its, user), those(failing.Fired, its),
+		those(failing.Fired, general, early), those(failing.Fired, early), those(failing.Fired, general),
+	}
+}
+
+// those are the names that all conditions are true for.
+func those(names []string, conditions ...func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(conditions, func(is func(string) bool) bool { return !is(name) })
+	})
+}
+
+func namesAny(text string, runs []string) bool {
+	return slices.ContainsFunc(runs, func(run string) bool { return names(text, run) })
 }
 
 type shrinking struct {
@@ -115,23 +143,6 @@ func singly(names []string) [][]string {
 		units[i] = []string{name}
 	}
 	return units
-}
-
-// without selects what befell runs that a breach does not name.
-func (r *Result) without(breach Violation) func(name string) bool {
-	about := r.about(breach)
-	if len(about) == 0 {
-		return func(string) bool { return false }
-	}
-	var others []string
-	for _, run := range r.runs() {
-		if !slices.Contains(about, run) {
-			others = append(others, run)
-		}
-	}
-	return func(name string) bool {
-		return slices.ContainsFunc(others, func(run string) bool { return names(name, run) })
-	}
 }
 
 func restricted(p Plan, to []string) Plan {
