@@ -5,10 +5,8 @@
 //
 // Which of them are its own it tells by customRef. What it promises to whoever made
 // the run: a condition Succeeded that ends True or False, a start and an end, and that
-// it stops when spec.status says RunCancelled. Try it:
-//
-//	kubectl apply -f examples/wait/pipeline.yaml
-//	go run ./examples/wait --kubeconfig ~/.kube/config
+// it stops when spec.status says RunCancelled. A pipeline to try it with is in
+// README.md.
 package main
 
 import (

@@ -112,8 +112,8 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	if ref := remote(o.Run, r.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
 	}
-	key, refused := pipelineOf(o.Run)
-	if refused != nil || key.Name == "" {
+	key, wrong := pipelineOf(o.Run)
+	if none := wrong != nil || key.Name == ""; none {
 		return nil // the plan will say so
 	}
 	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)

@@ -38,7 +38,7 @@ func RequestPath(namespace, name string) string {
 // twice is asking once.
 func RequestName(namespace, run string, ref crds.ResolverRef) string {
 	sum := fnv.New128a()
-	sum.Write([]byte(namespace + "/" + run)) //nolint:errcheck // a hash takes everything
+	sum.Write([]byte(namespace + "/" + run))
 	params := slices.Clone(ref.Params)
 	slices.SortStableFunc(params, func(a, b crds.Param) int { return strings.Compare(a.Name, b.Name) })
 	for _, param := range params {
@@ -50,7 +50,7 @@ func RequestName(namespace, run string, ref crds.ResolverRef) string {
 			}
 			value = string(raw)
 		}
-		sum.Write([]byte(param.Name + value)) //nolint:errcheck // likewise
+		sum.Write([]byte(param.Name + value))
 	}
 	return ref.Resolver + "-" + hex.EncodeToString(sum.Sum(nil))
 }

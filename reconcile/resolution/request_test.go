@@ -47,11 +47,10 @@ func TestAnswersOfResolvers(t *testing.T) {
 		{answered("", "", ""), resolution.Patience, `within 2m0s: is there one for "git"?`},
 	} {
 		task, _, err := resolution.Read[crds.Task](c.request, crds.KindTask, c.request.CreationTimestamp.Add(c.after))
-		got := ""
-		switch {
-		case err != nil:
+		var got string
+		if err != nil {
 			got = err.Error()
-		default:
+		} else {
 			got = task.Name
 		}
 		if !strings.Contains(got, c.want) {
