@@ -40,7 +40,7 @@ type cluster struct {
 	events []string
 }
 
-func newCluster(t *testing.T, documents ...string) *cluster {
+func newCluster(t testing.TB, documents ...string) *cluster {
 	t.Helper()
 	c := &cluster{server: newServer(t, documents...)}
 	c.restart()

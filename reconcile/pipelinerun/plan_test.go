@@ -101,6 +101,19 @@ func TestDoneRunStopsItsChildren(t *testing.T) {
 	}
 }
 
+// A child that this very reconcile has made has no UID yet. It is not forgotten when
+// the same reconcile ends the run.
+func TestChildWithoutUIDIsStoppedLater(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.reconcile()
+	o := w.observe()
+	o.Children[1].UID, o.Unreadable = "", errors.New("spoiled")
+	p := plan(o, w.now, w.config)
+	if len(p.Actions) != 2 || p.Requeue != time.Second {
+		t.Errorf("got %s", p)
+	}
+}
+
 // A child whose task is not in the pipeline is no task, whatever wrote the reference.
 func TestReferencesToNoTaskAreKept(t *testing.T) {
 	w := newWorld(t, parse(t, twoAtOnce))

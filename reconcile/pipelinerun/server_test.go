@@ -30,7 +30,7 @@ import (
 // resources is the cache of the real chain, which learns of a write at once, unless a
 // test freezes it.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	version int
 	uids    int
 	objects map[string]map[string][]byte // resource, name
@@ -48,6 +48,8 @@ type server struct {
 	decodedPRs           int
 	decodedTRs           int
 	claims               map[string]bool
+	made                 []string      // TaskRuns, in their order
+	inServer             time.Duration // of the thread, in calls
 	largestStatus, bytes int
 }
 
@@ -64,7 +66,7 @@ const (
 
 var errLost = errors.New("connection reset by peer")
 
-func newServer(t *testing.T, documents ...string) *server {
+func newServer(t testing.TB, documents ...string) *server {
 	t.Helper()
 	s := &server{t: t, objects: map[string]map[string][]byte{}, caches: map[string]*indexer.Indexer{}, scan: map[string]*wire.Scanner{}, faults: map[int]fault{}, claims: map[string]bool{}}
 	for resource, facets := range map[string][]wire.Facet{
@@ -250,6 +252,7 @@ func (s *server) PatchPipelineRunStatus(_ context.Context, key types.NamespacedN
 }
 
 func (s *server) merge(verb string, key types.NamespacedName, patch []byte) (string, error) {
+	defer s.timed(threadTime())
 	done, err := s.enter("%s", verb)
 	if !done {
 		return "", err
@@ -291,6 +294,8 @@ func (s *server) CreateCustomRun(_ context.Context, run *crds.CustomRun) (string
 }
 
 func (s *server) create(verb, resource, name string, object any) (string, error) {
+	raw := must(json.Marshal(object)) // which is not the server's work
+	defer s.timed(threadTime())
 	done, err := s.enter("%s %s", verb, name)
 	switch {
 	case !done:
@@ -300,7 +305,10 @@ func (s *server) create(verb, resource, name string, object any) (string, error)
 	case s.objects[resource][name] != nil:
 		return "", apierrors.NewAlreadyExists(schema.GroupResource{Group: crds.Group, Resource: resource}, name)
 	}
-	s.insert(resource, name, must(json.Marshal(object)))
+	s.insert(resource, name, raw)
+	if resource == crds.ResourceTaskRuns {
+		s.made = append(s.made, name)
+	}
 	return strconv.Itoa(s.version), err
 }
 
@@ -341,6 +349,9 @@ func (s *server) cancel(resource string, key types.NamespacedName, uid types.UID
 	s.put(resource, key.Name, must(jsonpatch.MergePatch(raw, must(json.Marshal(map[string]any{"spec": map[string]any{"status": status, "statusMessage": message}})))))
 	return strconv.Itoa(s.version), err
 }
+
+// timed counts the thread's time since then as the server's.
+func (s *server) timed(from time.Duration) { s.inServer += threadTime() - from }
 
 func check(err error) {
 	if err != nil {

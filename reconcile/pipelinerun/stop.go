@@ -18,12 +18,17 @@ func stop(c *child, message string) []Action {
 	return []Action{CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Message: forKind(c.Kind, message)}}
 }
 
-// stopAll asks every child, in the order of their names.
+// stopAll asks every child, in the order of their names. One that was made a moment ago
+// has no UID yet, by which it could be asked: it is looked at again.
 func (d *decision) stopAll(message string) []Action {
 	children := slices.Clone(d.Children)
 	slices.SortFunc(children, func(a, b child) int { return byNumber(&a, &b) })
 	actions := make([]Action, 0, len(children))
 	for i := range children {
+		if children[i].UID == "" {
+			d.retry = soonest(d.retry, time.Second)
+			continue
+		}
 		actions = append(actions, stop(&children[i], message)...)
 	}
 	return actions
@@ -87,6 +92,7 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 	}
 	p := d.write("the run is being ended: "+string(reason), status)
 	p.Actions = append(d.stopAll(told), p.Actions...)
+	p.Requeue = d.retry
 	return p
 }
 
@@ -98,7 +104,9 @@ func (d *decision) fail(r *refusal) Plan {
 	}
 	status.ChildReferences = d.references(status)
 	p := d.write("the run ends: "+string(r.reason), d.ended(status, failure(r.reason, r.message)))
+	d.retry = 0 // of a refusal that does not matter any more
 	p.Actions = append(d.stopAll(cancelledByUser), p.Actions...)
+	p.Requeue = d.retry
 	return p
 }
 
@@ -121,6 +129,7 @@ func (d *decision) tooLarge() Plan {
 // if the controller died between the two.
 func (d *decision) tidy() Plan {
 	p := Plan{Why: "the run is done", Actions: d.stopAll(cancelledByUser)}
+	p.Requeue = d.retry
 	if len(p.Actions) > 0 {
 		p.Why = "the run is done and its children are not"
 	}
