@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // Same compares two statuses by what the server would store of them.
@@ -19,23 +21,78 @@ func Same[T any](a, b T) bool {
 // other on the object of exactly that resource version: it names only what
 // changed, so that fields which this program does not know survive, and a write
 // based on a stale view is refused.
+//
+// Fields that are the same are not encoded, and a list is sent as it is: else each
+// child of a large PipelineRun would cost a look at all the others.
 func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error) {
-	original, err := json.Marshal(before)
+	forget(&before, &after)
+	original, err := fieldsOf(before)
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	modified, err := json.Marshal(after)
+	modified, err := fieldsOf(after)
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	diff, err := jsonpatch.CreateMergePatch(original, modified)
-	if err != nil {
-		return nil, fmt.Errorf("compare statuses: %w", err)
+	diff := map[string]json.RawMessage{}
+	for name := range original {
+		if _, ok := modified[name]; !ok {
+			diff[name] = json.RawMessage("null")
+		}
+	}
+	for name, now := range modified {
+		change, err := difference(original[name], now)
+		if err != nil {
+			return nil, fmt.Errorf("compare statuses: %s: %w", name, err)
+		}
+		if change != nil {
+			diff[name] = change
+		}
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]string{"resourceVersion": resourceVersion},
-		"status":   json.RawMessage(diff),
+		"status":   diff,
 	})
+}
+
+// forget empties the fields of two structs that are the same in both.
+func forget[T any](a, b *T) {
+	of, and := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range of.NumField() {
+		if alike(of.Field(i), and.Field(i)) {
+			of.Field(i).SetZero()
+			and.Field(i).SetZero()
+		}
+	}
+}
+
+// alike takes one pointer for the same as itself without a look at what it points to.
+func alike(a, b reflect.Value) bool {
+	if a.Kind() == reflect.Pointer && a.Pointer() == b.Pointer() {
+		return true
+	}
+	return equality.Semantic.DeepEqual(a.Interface(), b.Interface())
+}
+
+func fieldsOf(status any) (fields map[string]json.RawMessage, err error) {
+	raw, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	return fields, json.Unmarshal(raw, &fields)
+}
+
+// difference is what to patch of one field, nil if nothing. Objects are merged, all
+// else is replaced.
+func difference(before, after json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case bytes.Equal(before, after):
+		return nil, nil
+	case bytes.HasPrefix(before, []byte("{")) && bytes.HasPrefix(after, []byte("{")):
+		return jsonpatch.CreateMergePatch(before, after)
+	default:
+		return after, nil
+	}
 }
 
 // MetadataPatch is the merge patch that adds labels and annotations to the object
