@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -352,4 +353,54 @@ func TestWhatIsSettledIsNotDecoded(t *testing.T) {
 			t.Errorf("%d decodes and %d calls for a run that is done", c.decodedPRs-decodes, len(c.calls)-calls)
 		}
 	})
+}
+
+// A run that nobody else has touched is decoded once, however many children end; one
+// that somebody has, once more.
+func TestARunIsDecodedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, twoTasks)
+		c.settle(nil)
+		c.patch(crds.ResourceTaskRuns, "run-a", `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.settle(nil)
+		if c.decodedPRs != 1 || c.decodedTRs != 1 {
+			t.Errorf("the run was decoded %d times, its children %d times", c.decodedPRs, c.decodedTRs)
+		}
+		c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"StoppedRunFinally"}}`)
+		c.settle(nil)
+		c.ends("run-b", corev1.ConditionTrue, "Succeeded")
+		c.settle(nil)
+		if c.decodedPRs != 3 { // and once when it was done, and forgotten
+			t.Errorf("the run was decoded %d times", c.decodedPRs)
+		}
+		if n := len(c.rec.memory.runs); n != 0 {
+			t.Errorf("%d runs are remembered that have ended", n)
+		}
+	})
+}
+
+// What is remembered is what decoding would give: a run whose controller never restarts
+// ends as one whose controller does at each step.
+func TestWhatIsRememberedIsWhatIsThere(t *testing.T) {
+	end := func(restart bool) (run *crds.PipelineRun) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, twoTasks)
+			for _, task := range []string{"run-a", "run-b"} {
+				c.settle(nil)
+				if restart {
+					c.restart()
+				}
+				c.patch(crds.ResourceTaskRuns, task, `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+				c.ends(task, corev1.ConditionTrue, "Succeeded")
+			}
+			c.settle(nil)
+			run = c.run()
+			run.ManagedFields = nil
+		})
+		return run
+	}
+	if diff := cmp.Diff(end(true).Status, end(false).Status); diff != "" {
+		t.Errorf("with restarts (-), without (+):\n%s", diff)
+	}
 }

@@ -17,11 +17,12 @@ import (
 
 // observe collects what a plan needs, from the caches where they can be trusted.
 // They cannot after a write without an answer: then the server is asked for the run,
-// and the children's names say the rest, since none of them can be made twice. nil
-// means: no such run.
-func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+// and the children's names say the rest, since none of them can be made twice.
+// remembered is the run, where it need not be decoded again. nil means: no such run.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, remembered *crds.PipelineRun) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
+		Run:   remembered,
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
@@ -42,7 +43,11 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 
 func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
 	if doubt {
+		o.Run = nil
 		return r.readRun(ctx, key, o)
+	}
+	if o.Run != nil {
+		return nil
 	}
 	run, ok, err := r.parts.Caches.PipelineRun(key)
 	if !ok {

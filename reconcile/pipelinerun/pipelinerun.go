@@ -100,6 +100,7 @@ type Reconciler struct {
 	config  Config
 	parts   Parts
 	settled reconcile.Settled
+	memory  memory
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -118,14 +119,15 @@ const maxPlans = 6
 // An error is trouble with the API server or the network, and asks for the key to
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-	_, version, _ := r.parts.Caches.Known(key)
+	uid, version, _ := r.parts.Caches.Known(key)
 	if r.settled.Is(key, version) {
 		return reconcile.Result{}, nil
 	}
-	o, err := r.observe(ctx, key)
+	o, err := r.observe(ctx, key, r.memory.take(key, uid, version))
 	if o == nil || err != nil {
 		return reconcile.Result{}, err
 	}
+	defer r.memory.keep(key, o)
 	for range maxPlans {
 		p := plan(*o, time.Now(), r.config)
 		if o.settles(p) {
