@@ -66,7 +66,7 @@ func play(t *testing.T, p simulation.Plan) (r *simulation.Result) {
 	hush(t)
 	rand.Seed(int64(p.Seed)) //nolint:staticcheck // client-go draws its jitter there
 	synctest.Test(t, func(*testing.T) {
-		r = simulation.Play(p, simulation.Setting{Program: simulated, RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second})
+		r = simulation.Play(p, simulation.Setting{Program: simulated, Grants: granted(t), RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second})
 	})
 	return r
 }

@@ -104,8 +104,8 @@ func disruptions() []disruption {
 			renewal := func(r apiserver.Request) bool { return r.Resource == "leases" && r.Verb == "update" }
 			return w.forbid("Lease cannot be renewed", renewal, apiserver.Verdict{Refuse: answerOf(503, "", "etcdserver: request timed out")})
 		}},
-		{kind: "server's clock an hour ahead", chance: 0.05, low: 10 * time.Second, high: 5 * time.Minute, begin: clockOf("server's clock an hour ahead", time.Hour)},
-		{kind: "server's clock an hour behind", chance: 0.05, low: 10 * time.Second, high: 5 * time.Minute, begin: clockOf("server's clock an hour behind", -time.Hour)},
+		{kind: "server's clock an hour ahead", chance: 0.05, low: 10 * time.Second, high: 5 * time.Minute, begin: serverClock("server's clock an hour ahead", time.Hour)},
+		{kind: "server's clock an hour behind", chance: 0.05, low: 10 * time.Second, high: 5 * time.Minute, begin: serverClock("server's clock an hour behind", -time.Hour)},
 		{kind: "calls for one run hang", chance: 0.06, low: 10 * time.Minute, high: 11 * time.Minute, amid: runMade, delay: 2 * time.Second, begin: func(w *World, _ string, amid apiserver.Exchange) func() {
 			return w.forbid("calls for one run hang", about(amid.Key), apiserver.Verdict{Lose: apiserver.BeforeActing, Hang: true})
 		}},
@@ -222,13 +222,34 @@ func steal(clock time.Duration) func(*World, string, apiserver.Exchange) func() 
 	}
 }
 
-// clockOf puts the server's clock wrong: what is made meanwhile has the wrong age.
-func clockOf(kind string, ahead time.Duration) func(*World, string, apiserver.Exchange) func() {
+// serverClock puts the server's clock wrong: what is made meanwhile has the wrong age.
+func serverClock(kind string, ahead time.Duration) func(*World, string, apiserver.Exchange) func() {
 	return func(w *World, _ string, _ apiserver.Exchange) func() {
 		w.Server.SetClock(ahead)
 		made := func(e apiserver.Exchange) bool { return runMade(e) || podMade(e) }
 		return both(w.counts(kind, made), func() { w.Server.SetClock(0) })
 	}
+}
+
+// Nodes whose clocks are off.
+const (
+	nodeAhead  = "node's clock an hour ahead"
+	nodeBehind = "node's clock an hour behind"
+)
+
+// clockOf is what the clock of a pod's node is ahead of the time.
+func (w *World) clockOf(pod *corev1.Pod) time.Duration {
+	name := pod.Namespace + "/" + pod.Name + " " + string(pod.UID)
+	for _, off := range []struct {
+		kind  string
+		ahead time.Duration
+	}{{nodeAhead, time.Hour}, {nodeBehind, -time.Hour}} {
+		if w.ledger.happens(off.kind, 0.03, name) {
+			w.hit(off.kind)
+			return off.ahead
+		}
+	}
+	return 0
 }
 
 // removeTasks removes the CRD of Tasks, and so all Tasks; users make them again. A

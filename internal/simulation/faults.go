@@ -216,7 +216,7 @@ func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.S
 // Kinds are the faults that come by chance, and what users do that is one; each
 // once.
 func Kinds() []string {
-	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task"}
+	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task", nodeAhead, nodeBehind}
 	for _, f := range requestFaults() {
 		kinds = append(kinds, f.kind)
 	}

@@ -31,16 +31,17 @@ func silenceIsNoticed(f *Facts, report report) Check {
 func waitsForOthers(_ *Facts, report report) Check {
 	passes := mayPass()
 	refused := map[types.NamespacedName]string{} // runs whose pod was refused last, by what
+	pods := map[types.NamespacedName]int{}       // that there are, by run
 	return Check{See: func(e apiserver.Exchange) {
-		if !program(e.Actor) {
-			return
-		}
 		run := e.Key
 		run.Name, _, _ = strings.Cut(run.Name, "-pod")
 		switch {
-		case createsPod(e.Request) && e.Committed():
+		case podMade(e):
+			pods[run]++
 			delete(refused, run)
-		case createsPod(e.Request) && passes[e.Fault]:
+		case e.Resource == "pods" && e.Committed() && e.After == nil:
+			pods[run]--
+		case createsPod(e.Request) && passes[e.Fault] && pods[run] == 0:
 			refused[run] = e.Fault
 		}
 		before, after, ok := changes(e)

@@ -117,7 +117,7 @@ func newWorld(p Plan, s Setting) *World {
 	w.interference.now, w.interference.quick = w.Server.Version, w.workload.quick
 	w.interference.ban = w.banned
 	w.interference.terms = func(actor string) { w.Agenda.After(0, func() { w.tellToStop(actor) }) }
-	w.kubelet = kubelet.New(kubelet.Config{Server: w.Server, Agenda: w.Agenda, Seed: p.Seed, Mishap: w.mishap})
+	w.kubelet = kubelet.New(kubelet.Config{Server: w.Server, Agenda: w.Agenda, Seed: p.Seed, Mishap: w.mishap, Clock: w.clockOf})
 	w.user = w.Server.Actor("user")
 	w.facts = newFacts(w)
 	invariants := s.Invariants

@@ -21,6 +21,9 @@ type Config struct {
 	// Mishap says what happens to a pod besides its work, when it is bound to a
 	// node. Default: nothing.
 	Mishap func(*corev1.Pod) Mishap
+	// Clock says what the clock of a pod's node is ahead of the time. Default: it is
+	// right.
+	Clock func(*corev1.Pod) time.Duration
 }
 
 const actorName = "kubelet"
@@ -41,6 +44,9 @@ type Kubelet struct {
 func New(cfg Config) *Kubelet {
 	if cfg.Mishap == nil {
 		cfg.Mishap = func(*corev1.Pod) Mishap { return Mishap{} }
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = func(*corev1.Pod) time.Duration { return 0 }
 	}
 	return &Kubelet{
 		cfg: cfg, actor: cfg.Server.Actor(actorName),
@@ -68,9 +74,10 @@ type machine struct {
 
 	ended    bool // nothing more happens in it
 	killing  bool
-	stopping bool // its steps have ended, and its sidecars are told to
-	lost     bool // its node is: nobody is told, nothing happens
-	reported bool // a report is on its way
+	stopping bool          // its steps have ended, and its sidecars are told to
+	lost     bool          // its node is: nobody is told, nothing happens
+	clock    time.Duration // what its node's is ahead
+	reported bool          // a report is on its way
 	draws    int
 }
 
@@ -169,6 +176,7 @@ func (k *Kubelet) bind(m *machine) {
 	if !ok {
 		return
 	}
+	m.clock = k.cfg.Clock(apiserver.Into[corev1.Pod](pod))
 	mishap := k.cfg.Mishap(apiserver.Into[corev1.Pod](pod))
 	if mishap.Kind != "" {
 		k.befall(m, mishap)

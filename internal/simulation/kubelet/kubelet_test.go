@@ -265,3 +265,33 @@ func TestAStepGetsWhatAnEarlierOneHasLeft(t *testing.T) {
 		t.Errorf("the second step left %s; it went %s", m, went)
 	}
 }
+
+func TestANodesClockShowsInWhatItTells(t *testing.T) {
+	pods := map[time.Duration]*corev1.Pod{}
+	for _, ahead := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var k *kubelet.Kubelet
+			server := apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) { k.Saw(e) }})
+			agenda := turnstile.NewAgenda()
+			k = kubelet.New(kubelet.Config{Server: server, Agenda: agenda, Seed: 3, Clock: func(*corev1.Pod) time.Duration { return ahead }})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			if _, err := server.Actor("user").Create("pods", podOf([][]string{{"sleep=5s"}})); err != nil {
+				t.Fatal(err)
+			}
+			agenda.Run(ctx)
+			o, _ := server.Object("pods", key)
+			pods[ahead] = apiserver.Into[corev1.Pod](o)
+		})
+	}
+	right, wrong := pods[0].Status.ContainerStatuses[0].State.Terminated, pods[time.Hour].Status.ContainerStatuses[0].State.Terminated
+	if got := wrong.FinishedAt.Sub(right.FinishedAt.Time); got != time.Hour || wrong.StartedAt.Sub(right.StartedAt.Time) != time.Hour {
+		t.Errorf("the container ended %s later", got)
+	}
+	if want := strings.Replace(right.Message, "T00:00", "T01:00", 1); wrong.Message != want {
+		t.Errorf("the step left %s, and not %s", wrong.Message, want)
+	}
+	if got := pods[time.Hour].Status.StartTime.Sub(pods[0].Status.StartTime.Time); got != time.Hour {
+		t.Errorf("the pod started %s later", got)
+	}
+}

@@ -64,6 +64,7 @@ func (m *machine) describe(s *corev1.PodStatus) {
 	if m.reason == admissionReason {
 		s.ContainerStatuses, s.InitContainerStatuses = nil, nil
 	}
+	skew(s, m.clock)
 }
 
 // set makes a condition of the pod true.

@@ -201,13 +201,18 @@ type outcome struct {
 	reason string
 }
 
+// An entry is one of a termination message.
+type entry struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Type  int    `json:"type"`
+}
+
+// startedAt is how the entrypoint writes times.
+const startedAt = "2006-01-02T15:04:05.000Z07:00"
+
 // message is the termination message that the entrypoint leaves.
 func (s step) message(began metav1.Time, o outcome) string {
-	type entry struct {
-		Key   string `json:"key"`
-		Value string `json:"value"`
-		Type  int    `json:"type"`
-	}
 	var entries []entry
 	if o.ran {
 		for _, r := range s.program.results {
@@ -221,7 +226,7 @@ func (s step) message(began metav1.Time, o outcome) string {
 			}
 		}
 	}
-	entries = append(entries, entry{"StartedAt", began.UTC().Format("2006-01-02T15:04:05.000Z07:00"), 3})
+	entries = append(entries, entry{"StartedAt", began.UTC().Format(startedAt), 3})
 	if o.reason != "" {
 		entries = append(entries, entry{"Reason", o.reason, 3})
 	}
