@@ -55,13 +55,17 @@ func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error)
 	})
 }
 
-// forget empties the fields of two structs that are the same in both.
-func forget[T any](a, b *T) {
-	of, and := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+// forget empties the fields of two structs that are the same in both, and of a list
+// that has changed the earlier state, which does not matter.
+func forget[T any](before, after *T) {
+	of, and := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
 	for i := range of.NumField() {
-		if alike(of.Field(i), and.Field(i)) {
-			of.Field(i).SetZero()
-			and.Field(i).SetZero()
+		switch was, is := of.Field(i), and.Field(i); {
+		case alike(was, is):
+			was.SetZero()
+			is.SetZero()
+		case was.Kind() == reflect.Slice && is.Len() > 0:
+			was.SetZero()
 		}
 	}
 }
