@@ -52,6 +52,7 @@ build: ## the controller and the entrypoint, for this machine, into .build/bin
 .PHONY: unit
 unit: ## unit tests under the race detector; no cluster needed
 	CGO_ENABLED=1 $(GO) test -race ./...
+	$(MAKE) sim-few
 	$(GO) -C internal/tools/crdgen test ./...
 	$(GO) -C internal/image test ./...
 	$(GO) -C bench test ./...
@@ -97,6 +98,10 @@ sim: ## the whole program in a simulated cluster: SEEDS (100) storms of faults f
 .PHONY: sim-plans
 sim-plans: ## a crash at every write, a stale cache, unseen changes: every systematic plan
 	@PLANS=all $(call SIMULATION,AFaultAtAny)
+
+.PHONY: sim-few
+sim-few: ## a few of all simulations, others each day: those of make test
+	@$(call SIMULATION,InAStorm|TheSameEachTime|AFaultAtAny)
 
 .PHONY: sim-replay
 sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same each time

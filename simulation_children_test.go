@@ -134,31 +134,45 @@ func child(ctx context.Context, file string, plans []simulation.Plan) ([]summary
 // that break something; the first of them are made smaller, and told of.
 func playAll(t *testing.T, plans []simulation.Plan) []summary {
 	t.Helper()
-	children := min(runtime.NumCPU(), len(plans))
 	dir := t.TempDir()
-	parts := make([][]simulation.Plan, children)
-	for i, p := range plans {
-		parts[i%children] = append(parts[i%children], p)
-	}
-	told := make([]summary, len(plans))
-	var wait sync.WaitGroup
-	for c := range children {
-		wait.Go(func() {
-			of, err := child(t.Context(), filepath.Join(dir, fmt.Sprint(c)), parts[c])
-			if err != nil {
-				t.Error(err)
-			}
-			for i, s := range of {
-				told[c+i*children] = s
+	parts := make(chan []simulation.Plan)
+	var mu sync.Mutex
+	var told []summary
+	var children sync.WaitGroup
+	for c := range runtime.NumCPU() {
+		children.Go(func() {
+			for part := range parts {
+				of, err := child(t.Context(), filepath.Join(dir, fmt.Sprint(c)), part)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				told = append(told, of...)
+				mu.Unlock()
 			}
 		})
 	}
-	wait.Wait()
+	for part := range slices.Chunk(plans, share(len(plans))) {
+		parts <- part
+	}
+	close(parts)
+	children.Wait()
+	if len(told) != len(plans) {
+		t.Errorf("%d plans were played of %d", len(told), len(plans))
+	}
 	report(t, told)
 	if os.Getenv("HITS") != "" {
 		hits(told)
 	}
 	return told
+}
+
+// share is how many plans a child plays: so few that all children end at about the
+// same time, and so many that it pays to start one, and that the same plan without
+// its fault is not played by each.
+func share(plans int) int {
+	children := runtime.NumCPU()
+	return max(min(plans/(8*children), 100), min(20, (plans+children-1)/children), 1)
 }
 
 func hits(told []summary) {

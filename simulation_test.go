@@ -143,7 +143,7 @@ func seeds(few int) (plans []simulation.Plan) {
 func TestInAStormNothingIsLostAndNothingIsDoneTwice(t *testing.T) {
 	onlyIf(t, seedsEnv)
 	var s summary
-	for _, one := range playAll(t, seeds(2)) {
+	for _, one := range playAll(t, seeds(fewStorms)) {
 		s.add(one)
 	}
 	fmt.Printf("seeds=%d virtual_hours=%.0f requests=%d faults=%d least_hit=%s violations=%d\n",
@@ -174,7 +174,7 @@ func TestOnePlan(t *testing.T) {
 
 func TestAStormIsTheSameEachTime(t *testing.T) {
 	onlyIf(t, replaysEnv, seedsEnv)
-	replays, some := fromEnvironment(replaysEnv, 3), seeds(2)
+	replays, some := fromEnvironment(replaysEnv, 3), seeds(fewReplayed)
 	if os.Getenv(replaysEnv) == "" && os.Getenv(seedsEnv) != "" {
 		t.Skip("SEEDS asks for one play of each")
 	}
@@ -217,37 +217,37 @@ func firstDifference(t *testing.T, p simulation.Plan) string {
 	return "not here, in 20 plays"
 }
 
-// plans are systematic plans of every workload: all of them, or those that limits
-// allow. The burst has more of them than all others together, since fifty runs do
-// the same: of what is not a crash, each day has a part.
-func plans(t *testing.T, limits simulation.Limits) (all []simulation.Plan) {
+// plans are systematic plans of every workload: all of them, or as many of each kind
+// as PLANS says. The burst has more of them than all others together, since fifty
+// runs do the same: of what is not a crash, each day has a part.
+func plans(t *testing.T) (all []simulation.Plan) {
 	t.Helper()
-	for _, w := range simulation.Workloads() {
+	for i, w := range simulation.Workloads() {
 		r := play(t, simulation.Plan{Seed: turnstile.Seed(today()), Workload: w.Name})
 		if len(r.Violations) > 0 {
 			t.Error(explained(t, r))
 		}
-		most := limits
-		if most == (simulation.Limits{}) && len(r.Trace.Writes) > 100 {
-			most = simulation.Limits{Stale: 250, Unseen: 250}
+		most := fromEnvironment(plansEnv, fewPlans)
+		limits := simulation.Limits{Crash: most, Stale: most, Unseen: most}
+		switch {
+		case os.Getenv(plansEnv) == "all" && len(r.Trace.Writes) > 100:
+			limits = simulation.Limits{Crash: len(r.Trace.Writes) * 3, Stale: 250, Unseen: 250}
+		case os.Getenv(plansEnv) == "all":
+			limits = simulation.NoLimits()
+		case most == 0:
+			*[]*int{&limits.Crash, &limits.Stale, &limits.Unseen}[(i+today())%3] = 1
 		}
-		all = slices.Concat(all, simulation.Systematic(r, most))
+		all = slices.Concat(all, simulation.Systematic(r, limits))
 	}
 	return all
 }
 
 func TestAFaultAtAnyPointChangesNothingInTheEnd(t *testing.T) {
 	onlyIf(t, plansEnv)
-	limits := simulation.Limits{Crash: 1, Stale: 1, Unseen: 1}
-	if text := os.Getenv(plansEnv); text == "all" {
-		limits = simulation.Limits{}
-	} else if n := fromEnvironment(plansEnv, 0); n > 0 {
-		limits = simulation.Limits{Crash: n, Stale: n, Unseen: n}
-	}
 	var s summary
 	kinds := map[string]int{}
 	traces := map[uint64]bool{}
-	for _, one := range playAll(t, plans(t, limits)) {
+	for _, one := range playAll(t, plans(t)) {
 		if traces[one.Hash] {
 			kinds["the same as another"]++
 			continue

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -24,8 +25,11 @@ func Systematic(clean *Result, most Limits) []Plan {
 	)
 }
 
-// Limits are how many plans there are at most of each kind; 0 is no limit.
+// Limits are how many plans there are at most of each kind.
 type Limits struct{ Crash, Stale, Unseen int }
+
+// NoLimits are those of all plans.
+func NoLimits() Limits { return Limits{math.MaxInt, math.MaxInt, math.MaxInt} }
 
 func crashes(base Plan, t *Trace) []Plan {
 	var plans []Plan
@@ -89,7 +93,7 @@ func unobserved(base Plan, t *Trace) []Plan {
 
 // some picks a few, spread over all, others for another seed.
 func some(plans []Plan, most int) []Plan {
-	if most == 0 || len(plans) <= most {
+	if len(plans) <= most {
 		return plans
 	}
 	step := float64(len(plans)) / float64(most)
