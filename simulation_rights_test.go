@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"millrace/internal/simulation"
+)
+
+// granted are the rights that the manifests give the program.
+func granted(t *testing.T) []simulation.Grant {
+	t.Helper()
+	raw, err := os.ReadFile("manifests/base/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants, err := simulation.ReadGrants(raw)
+	if err != nil || len(grants) == 0 {
+		t.Fatalf("%d grants: %v", len(grants), err)
+	}
+	return grants
+}
+
+// unused are rights that no simulation can have used, each with its reason. One that
+// a simulation comes to use is to be taken out of here.
+func unused() map[string]string {
+	const noPipelines = "no simulation has PipelineRuns yet"
+	return map[string]string{
+		"create customruns.tekton.dev":         noPipelines,
+		"get customruns.tekton.dev":            noPipelines,
+		"patch customruns.tekton.dev":          noPipelines,
+		"create pipelineruns.tekton.dev":       noPipelines,
+		"get pipelineruns.tekton.dev":          noPipelines,
+		"patch pipelineruns.tekton.dev":        noPipelines,
+		"patch pipelineruns/status.tekton.dev": noPipelines,
+		"get pipelines.tekton.dev":             noPipelines,
+		"create taskruns.tekton.dev":           noPipelines,
+
+		"update taskruns/finalizers.tekton.dev":     "asked by an admission plugin of the API server, which the model is without",
+		"update pipelineruns/finalizers.tekton.dev": "likewise",
+		"get pods/log": "results come from the log of a sidecar only where a ConfigMap says so, and the model has no logs",
+		"get secrets":  "no ServiceAccount of a simulation lists a secret",
+	}
+}
+
+// That nothing is used that is not granted is an invariant of every plan (I13). That
+// nothing is granted that is not used is a matter of many.
+func TestTheShippedRightsAreThoseThatAreUsed(t *testing.T) {
+	onlyIf(t)
+	used := map[simulation.Grant]int{}
+	count := func(p simulation.Plan) {
+		for g, n := range play(t, p).Facts.Used {
+			used[g] += n
+		}
+	}
+	for _, w := range append(simulation.Workloads(), simulation.Scenarios()...) {
+		if w.Name != "flood" { // which is large, and says no more
+			count(simulation.Plan{Seed: 1, Workload: w.Name})
+		}
+	}
+	for seed := range 6 {
+		count(stormOf(seed + 1))
+	}
+	allowed := unused()
+	for _, g := range granted(t) {
+		reason, excused := allowed[g.String()]
+		switch {
+		case used[g] == 0 && !excused:
+			t.Errorf("may %s, and never does", g)
+		case used[g] > 0 && excused:
+			t.Errorf("does %s %d times, which is said to be impossible: %s", g, used[g], reason)
+		}
+		delete(allowed, g.String())
+	}
+	for g := range allowed {
+		t.Errorf("%s is excused, and not granted", g)
+	}
+}
