@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Get reads one object as JSON. One that is no T is an *Unreadable.
+// Get reads one object as JSON. One that is no T is an *UnreadableError.
 func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
 	raw, err := Body(request.MaxRetries(0).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
 	if err != nil {
@@ -21,7 +21,7 @@ func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
 	}
 	object := new(T)
 	if err := json.Unmarshal(raw, object); err != nil {
-		return nil, &Unreadable{err}
+		return nil, &UnreadableError{err}
 	}
 	return object, nil
 }
@@ -67,7 +67,7 @@ func Find[T any](
 		return &cached, nil, nil
 	}
 	object, err = server(ctx, key)
-	var unreadable *Unreadable
+	var unreadable *UnreadableError
 	switch {
 	case apierrors.IsNotFound(err), errors.As(err, &unreadable):
 		return nil, err, nil

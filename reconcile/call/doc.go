@@ -14,7 +14,7 @@
 //  3. A status is patched with what has changed of it, on the version that it was
 //     read in: fields that this program does not know survive, and a write that is
 //     based on a stale view is refused (StatusPatch).
-//  4. An object that is there and does not decode is told from trouble (Unreadable).
+//  4. An object that is there and does not decode is told from trouble (UnreadableError).
 //
 // There is no goroutine and no state here.
 package call

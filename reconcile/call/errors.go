@@ -56,10 +56,10 @@ func IsAnswer(err error) bool {
 	return !InDoubt(err) && !apierrors.IsTooManyRequests(err)
 }
 
-// Unreadable is an object that the server has and that is not what its type says.
-type Unreadable struct{ Err error }
+// An UnreadableError is an object that the server has and that is not what its type says.
+type UnreadableError struct{ Err error }
 
-func (e *Unreadable) Error() string { return e.Err.Error() }
+func (e *UnreadableError) Error() string { return e.Err.Error() }
 
 // Unwrap is the decoder's error.
-func (e *Unreadable) Unwrap() error { return e.Err }
+func (e *UnreadableError) Unwrap() error { return e.Err }

@@ -41,9 +41,9 @@ type cluster struct {
 	events []string
 }
 
-func newCluster(t testing.TB, documents ...string) *cluster {
-	t.Helper()
-	c := &cluster{server: newServer(t, documents...)}
+func newCluster(tb testing.TB, documents ...string) *cluster {
+	tb.Helper()
+	c := &cluster{server: newServer(tb, documents...)}
 	c.restart()
 	return c
 }

@@ -17,7 +17,7 @@ import (
 
 // Client makes the API calls of this package, each of them safe to repeat.
 // Errors are those of apimachinery's api/errors, wrapped at most; an object that
-// does not decode is a *call.Unreadable.
+// does not decode is a *call.UnreadableError.
 type Client interface {
 	// GetPipelineRun and the like read what the server holds now.
 	GetPipelineRun(ctx context.Context, key types.NamespacedName) (*crds.PipelineRun, error)

@@ -113,7 +113,7 @@ func TestReadsOnTheWire(t *testing.T) {
 		t.Errorf("a TaskRun that is not there: %v", err)
 	}
 	w.status, w.answer = 200, map[string]any{"spec": "text"}
-	var unreadable *call.Unreadable
+	var unreadable *call.UnreadableError
 	if _, err := c.GetPipeline(ctx, key); !errors.As(err, &unreadable) {
 		t.Errorf("a Pipeline that is none: %v", err)
 	}

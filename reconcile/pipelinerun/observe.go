@@ -64,7 +64,7 @@ func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, d
 // where the server was.
 func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *observation) error {
 	run, err := r.parts.Client.GetPipelineRun(ctx, key)
-	var unreadable *call.Unreadable
+	var unreadable *call.UnreadableError
 	switch {
 	case apierrors.IsNotFound(err):
 		r.parts.Gate.Clear(key)

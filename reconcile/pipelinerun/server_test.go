@@ -66,9 +66,9 @@ const (
 
 var errLost = errors.New("connection reset by peer")
 
-func newServer(t testing.TB, documents ...string) *server {
-	t.Helper()
-	s := &server{t: t, objects: map[string]map[string][]byte{}, caches: map[string]*indexer.Indexer{}, scan: map[string]*wire.Scanner{}, faults: map[int]fault{}, claims: map[string]bool{}}
+func newServer(tb testing.TB, documents ...string) *server {
+	tb.Helper()
+	s := &server{t: tb, objects: map[string]map[string][]byte{}, caches: map[string]*indexer.Indexer{}, scan: map[string]*wire.Scanner{}, faults: map[int]fault{}, claims: map[string]bool{}}
 	for resource, facets := range map[string][]wire.Facet{
 		crds.ResourcePipelineRuns: nil, crds.ResourcePipelines: nil, crds.ResourceTasks: nil,
 		crds.ResourceResolutionRequests: nil,

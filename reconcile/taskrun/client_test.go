@@ -136,7 +136,7 @@ func TestReadsOnTheWire(t *testing.T) {
 	}
 	w.status = 200
 	w.answer = map[string]any{"spec": "text"}
-	var unreadable *call.Unreadable
+	var unreadable *call.UnreadableError
 	if _, err := c.GetTask(ctx, key); err == nil || !errors.As(err, &unreadable) {
 		t.Errorf("a Task that is none: %v", err)
 	}
