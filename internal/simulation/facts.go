@@ -20,6 +20,7 @@ type Facts struct {
 	Faults     map[string]int    // by kind
 	PodsMade   map[types.UID]int // by run
 	ClaimsMade map[types.UID]int // likewise
+	claims     map[types.NamespacedName]bool
 	Outages    []Span
 	Stops      []Stop
 	Violations []Violation
@@ -78,7 +79,7 @@ type Stop struct {
 
 func newFacts(w *World) *Facts {
 	return &Facts{
-		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{},
+		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{}, claims: map[types.NamespacedName]bool{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
@@ -98,6 +99,9 @@ func (f *Facts) see(e apiserver.Exchange) {
 	}
 	if run, ok := born(e, "persistentvolumeclaims"); ok {
 		f.ClaimsMade[run]++
+	}
+	if e.Resource == "persistentvolumeclaims" {
+		f.claims[e.Key] = e.After != nil
 	}
 	if e.Resource != "taskruns" {
 		return

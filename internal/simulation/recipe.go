@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
@@ -220,13 +221,21 @@ func bound(spec crds.TaskRunSpec, to crds.WorkspaceBinding) crds.TaskRunSpec {
 // ownClaim has a claim made for the run, which both of its attempts use.
 func ownClaim(draw draw) (crds.TaskRunSpec, Expect) {
 	work := draw(0, 4*time.Second, "work")
-	template := &corev1.PersistentVolumeClaim{}
+	template := &corev1.PersistentVolumeClaim{Spec: aGibibyte()}
 	if draw(0, 2, "class") == 1 {
 		class := kubelet.FirstConsumer
 		template.Spec.StorageClassName = &class
 	}
 	return bound(again(embedded(stepOf("try", sleeping(work), "exit=1")), 1, 1), crds.WorkspaceBinding{VolumeClaimTemplate: template}),
 		Expect{Reason: succeeded, Work: 2*work + 6*time.Second, Attempts: 2, Results: "attempt=1", Claims: 1}
+}
+
+// aGibibyte is the least that a claim must say.
+func aGibibyte() corev1.PersistentVolumeClaimSpec {
+	return corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}
 }
 
 // sharedClaim uses the claim "shared" of the namespace.

@@ -67,10 +67,20 @@ func (w *World) editsTask(at time.Duration, ns string, edition int) {
 // claims has a user make the claim that runs of the namespace share.
 func (w *World) claims(at time.Duration, ns string) {
 	w.Agenda.After(at+w.Plan.Seed.Between(0, time.Millisecond, "claim", ns), func() {
-		claim := &corev1.PersistentVolumeClaim{}
+		claim := &corev1.PersistentVolumeClaim{Spec: aGibibyte()}
 		claim.Namespace, claim.Name = ns, "shared"
 		_, _ = w.user.Create("persistentvolumeclaims", claim)
 	})
+}
+
+// fullQuota has each claim use its namespace's quota up. The server asks the quota
+// before it looks whether there is a claim of that name already.
+func (w *World) fullQuota() {
+	again := func(r apiserver.Request) bool {
+		return r.Verb == "create" && r.Resource == "persistentvolumeclaims" && w.facts.claims[r.Key]
+	}
+	w.forbid("the quota is used up", again, apiserver.Verdict{Refuse: answerOf(403, metav1.StatusReasonForbidden,
+		`persistentvolumeclaims "x" is forbidden: exceeded quota: claims, requested: persistentvolumeclaims=1, used: persistentvolumeclaims=1, limited: persistentvolumeclaims=1`)})
 }
 
 func (w *World) cancels(at time.Duration, ns, name string) {

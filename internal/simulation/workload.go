@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,6 +75,9 @@ func stormUsers(w *World) {
 	namespaces := []string{"blue", "green", "red"}
 	w.tasks(namespaces...)
 	seed := w.Plan.Seed
+	if seed.Happens(0.5, "full quota") {
+		w.fullQuota()
+	}
 	for i := range 36 {
 		name := fmt.Sprint("run-", i)
 		ns := namespaces[seed.Below(len(namespaces), "namespace", name)]
@@ -163,7 +167,10 @@ func Workloads() []Workload {
 		{Name: "sidecars", Users: one(withSidecar)},
 		{Name: "a sidecar that never comes up", Users: one(sidecarThatNeverComes)},
 		{Name: "a sidecar that does not stop", Users: one(stubbornSidecar)},
-		{Name: "a claim of its own", Users: one(ownClaim)},
+		{Name: "a claim of its own", Users: func(w *World) {
+			w.fullQuota()
+			one(ownClaim)(w)
+		}},
 		{Name: "a claim that comes late", Users: func(w *World) {
 			w.account("blue")
 			w.creates(first, "blue", "a", sharedClaim)
@@ -178,5 +185,5 @@ func Workloads() []Workload {
 				w.creates(first, "green", fmt.Sprint("a", i), withResults)
 			}
 		}},
-	}, adversities()...)
+	}, slices.Concat(adversities(), pipelines())...)
 }
