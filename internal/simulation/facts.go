@@ -174,7 +174,7 @@ func (r *Run) allowance() time.Duration {
 
 // final counts what is there at the end.
 func (f *Facts) final(s *apiserver.Server) {
-	for _, resource := range []string{"taskruns", "tasks", "stepactions", "serviceaccounts"} {
+	for _, resource := range []string{"taskruns", "tasks", "stepactions", "serviceaccounts", "pipelineruns", "pipelines", "customruns"} {
 		f.Held[resource] = len(s.Objects(resource))
 	}
 	for _, o := range s.Objects("pods") {
