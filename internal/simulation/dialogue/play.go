@@ -126,6 +126,8 @@ func (p *player) absolute(path string) string {
 		group = "/apis/tekton.dev/v1"
 	case "stepactions", "customruns":
 		group = "/apis/tekton.dev/v1beta1"
+	case "resolutionrequests":
+		group = "/apis/resolution.tekton.dev/v1beta1"
 	}
 	return group + "/namespaces/" + p.namespace + "/" + path
 }
