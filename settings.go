@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +76,13 @@ func (s *settingsOf) bool(key string, otherwise bool) bool {
 }
 
 func (s *settingsOf) duration(key string) time.Duration {
-	return read(s, key, 0, time.ParseDuration)
+	return read(s, key, 0, func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err == nil && d < 0 {
+			err = errors.New("want 0 or more")
+		}
+		return d, err
+	})
 }
 
 func (s *settingsOf) text(key string) string {
@@ -158,8 +166,8 @@ func minutes(text string) (time.Duration, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case n < 0:
-		return 0, fmt.Errorf("want 0 or more minutes")
+	case n < 0 || n > int(math.MaxInt64/time.Minute):
+		return 0, fmt.Errorf("want 0 or more minutes, and less than %d", int(math.MaxInt64/time.Minute))
 	case n == 0:
 		return -1, nil
 	default:
