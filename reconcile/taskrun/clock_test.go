@@ -1,7 +1,6 @@
 package taskrun
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -60,46 +59,5 @@ func TestAPodThatLostItsOwnerHasBegunAllTheSame(t *testing.T) {
 				t.Errorf("%s: the pod %s, and nobody remembers that it had begun", what, how)
 			}
 		}
-	}
-}
-
-// The kubelet has ended the pod at its deadline, and nobody looked at it before. By
-// the clock of its node that was an hour ago, when there was time enough.
-func TestANodesClockDoesNotExcuseARunThatTookTooLong(t *testing.T) {
-	yes, deadline := true, int64(15)
-	start := metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build", UID: "u1"}}
-	run.Spec.Timeout = &metav1.Duration{Duration: 10 * time.Second}
-	run.Status.StartTime = &start
-	run.Status.Conditions.Set(ongoing(crds.TaskRunReasonRunning, ""), start.Time)
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ci", Name: podName(run),
-			OwnerReferences: []metav1.OwnerReference{{Kind: crds.KindTaskRun, Name: run.Name, UID: run.UID, Controller: &yes}},
-		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "step-a"}}, ActiveDeadlineSeconds: &deadline},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "DeadlineExceeded", ContainerStatuses: []corev1.ContainerStatus{{
-			Name:  "step-a",
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(start.Add(-time.Hour))}},
-		}}},
-	}
-	p := plan(observation{Run: run, Pod: pod, Mode: ModeImageVolume}, start.Add(20*time.Second), Config{})
-	if len(p.Actions) == 0 || !strings.Contains(p.Actions[0].String(), string(crds.TaskRunReasonTimedOut)) {
-		t.Errorf("the plan is %s", p)
-	}
-}
-
-// The second attempt has waited for quota. It does not begin before the first ended.
-func TestAnAttemptBeginsAfterTheOneBefore(t *testing.T) {
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build", UID: "u1"}}
-	run.Status.Conditions.Set(ongoing(crds.TaskRunReasonStarted, ""), now.Add(-time.Minute))
-	ended := metav1.NewTime(now.Add(-30 * time.Second))
-	run.Status.RetriesStatus = []crds.TaskRunStatus{{}}
-	run.Status.RetriesStatus[0].CompletionTime = &ended
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: podName(run), CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-	d := decision{observation: observation{Run: run, Pod: pod}, now: now}
-	if at := d.adopt().StartTime; at.Before(&ended) {
-		t.Errorf("it began at %s, and the first ended at %s", at, ended)
 	}
 }

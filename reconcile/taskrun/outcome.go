@@ -102,13 +102,6 @@ func stepFailed(terminated *corev1.ContainerStateTerminated) bool {
 	return terminated != nil && (terminated.ExitCode != 0 || terminated.Reason == oomKilled)
 }
 
-// ranOutOfTime tells that the kubelet has ended the pod since it took longer than it
-// may, which is longer than its run may take; not that we had it ended.
-func ranOutOfTime(pod *corev1.Pod) bool {
-	deadline := pod.Spec.ActiveDeadlineSeconds
-	return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "DeadlineExceeded" && deadline != nil && *deadline > stopDeadline
-}
-
 // finishedAt is when the last step ended, or the zero time where that is not known.
 func finishedAt(pod *corev1.Pod) time.Time {
 	var last time.Time
