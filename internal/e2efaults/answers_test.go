@@ -46,7 +46,7 @@ func answers() []scenario {
 func stormOf(e *apierrors.StatusError) func(*stage) {
 	return func(s *stage) {
 		s.start()
-		s.create("before", slow(4))
+		s.create("before", midway)
 		s.steps("before")
 		over := s.plan(faultproxy.Fault{On: faultproxy.On{Of: butLeases}, Verdict: apiserver.Verdict{Fault: "storm", Refuse: e}})
 		from := time.Now()
@@ -68,7 +68,7 @@ func butLeases(r apiserver.Request) bool { return r.Resource != "leases" }
 func latencyForAll(s *stage) {
 	s.exits = 4
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.steps("a")
 	over := s.plan(faultproxy.Fault{Verdict: apiserver.Verdict{Fault: "latency of 30 s", Wait: 30 * time.Second}})
 	s.create("b", quick)

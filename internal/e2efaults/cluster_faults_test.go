@@ -37,11 +37,18 @@ func restarts(part string, signal syscall.Signal) func(*stage) {
 	return func(s *stage) {
 		s.exits = 1000
 		s.start()
-		s.create("a", slow(4))
+		s.create("a", midway)
 		s.steps("a")
 		s.create("b", quick)
 		s.must(s.cluster.kill(part, signal))
-		s.eventually(part+" to end", func() bool { _, err := s.cluster.pid(part); return err != nil })
+		over := func() bool { _, err := s.cluster.pid(part); return err != nil }
+		for end := time.Now().Add(10 * time.Second); !over() && time.Now().Before(end); {
+			s.pass(time.Second / 4)
+		}
+		if !over() { // an API server that was told to stop waits for those who watch, for a minute
+			s.must(s.cluster.kill(part, syscall.SIGKILL))
+			s.eventually(part+" to end", over)
+		}
 		s.must(s.cluster.mend(s.ctx))
 		s.succeeds("a")
 		s.succeeds("b")
@@ -52,7 +59,7 @@ func restarts(part string, signal syscall.Signal) func(*stage) {
 func bothDown(s *stage) {
 	s.withoutLease() // or it would be another process that comes through
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.steps("a")
 	from := time.Now()
 	s.must(s.cluster.kill("kube-apiserver", syscall.SIGKILL))
@@ -69,7 +76,7 @@ func bothDown(s *stage) {
 func compacted(s *stage) {
 	s.withoutLease()
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.create("gone", slow(600))
 	s.steps("a")
 	s.steps("gone")
@@ -123,7 +130,7 @@ func crdDeleted(s *stage) {
 // kubeletStopped: the node says nothing for a while, and goes on.
 func kubeletStopped(s *stage) {
 	s.start()
-	s.create("a", slow(5))
+	s.create("a", midway)
 	s.steps("a")
 	pid, err := s.cluster.kubelet()
 	s.must(err)

@@ -27,7 +27,7 @@ func connections() []scenario {
 func refused(s *stage) {
 	s.exits = 1000
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.steps("a")
 	s.must(s.proxy.Shut())
 	s.create("b", quick)
@@ -54,7 +54,7 @@ func (s *stage) withoutLease(env ...string) {
 func refusedWithoutLease(s *stage) {
 	s.withoutLease()
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.steps("a")
 	s.must(s.proxy.Shut())
 	s.create("b", quick)
@@ -71,7 +71,7 @@ func halfOpen(found time.Duration, env ...string) func(*stage) {
 	return func(s *stage) {
 		s.withoutLease(env...)
 		s.start()
-		s.create("a", slow(4))
+		s.create("a", midway)
 		s.steps("a")
 		from := time.Now()
 		s.proxy.Silence(false)
@@ -90,7 +90,7 @@ func halfOpenWithoutPings(s *stage) {
 func blackHole(s *stage) {
 	s.exits = 10
 	s.start()
-	s.create("a", slow(4))
+	s.create("a", midway)
 	s.steps("a")
 	s.proxy.Silence(true)
 	s.create("b", quick)

@@ -17,14 +17,17 @@ import (
 // a step that runs, a last status.
 const writesOfARun = 5
 
+// moments are those at which a process dies at a write.
+var moments = []struct {
+	word string
+	at   apiserver.Moment
+}{{"before", apiserver.BeforeActing}, {"answer-lost", apiserver.BeforeAnswering}, {"after", apiserver.AfterAnswering}}
+
 // crashes: kill -9 at every write of a run, in three variants each, and others.
 func crashes() []scenario {
 	var all []scenario
 	for write := 1; write <= writesOfARun; write++ {
-		for _, when := range []struct {
-			word string
-			at   apiserver.Moment
-		}{{"before", apiserver.BeforeActing}, {"answer-lost", apiserver.BeforeAnswering}, {"after", apiserver.AfterAnswering}} {
+		for _, when := range moments {
 			all = append(all, scenario{
 				name: fmt.Sprintf("kill-9-at-write-%d-%s", write, when.word), numbers: []int{13},
 				try: crash(simulation.Plan{Workload: "one step", Crash: &simulation.Crash{Write: write, When: when.at}}),
@@ -100,7 +103,7 @@ func killedWithinTheFirstList(s *stage) {
 
 func killedAtRest(s *stage) {
 	s.start()
-	s.create("a", slow(8))
+	s.create("a", midway)
 	s.steps("a")
 	for range 3 {
 		s.kill()

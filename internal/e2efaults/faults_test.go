@@ -28,7 +28,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), staleness(), leases(), rights(), pods(), objects(), processes(), wholeCluster())
+	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), pipelines(), staleness(), leases(), rights(), pods(), objects(), processes(), wholeCluster())
 }
 
 var (

@@ -119,7 +119,7 @@ func leaderCutOff(s *stage) {
 // stolen: somebody else's name is in the Lease, and nobody behind it.
 func stolen(s *stage) {
 	s.start()
-	s.create("a", slow(5))
+	s.create("a", midway)
 	s.steps("a")
 	first := s.now()
 	s.exits = 1
@@ -138,7 +138,7 @@ func stolen(s *stage) {
 
 func notRenewed(s *stage) {
 	s.start()
-	s.create("a", slow(5))
+	s.create("a", midway)
 	s.steps("a")
 	first := s.now()
 	s.exits = 4
@@ -162,7 +162,7 @@ func notRenewed(s *stage) {
 func leaseDeleted(s *stage) {
 	s.exits = 1
 	s.start()
-	s.create("a", slow(5))
+	s.create("a", midway)
 	s.steps("a")
 	s.must(s.cluster.leases.Leases(s.ns).Delete(s.ctx, "millrace-controller", metav1.DeleteOptions{}))
 	s.succeeds("a")

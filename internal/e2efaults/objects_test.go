@@ -81,7 +81,7 @@ func orphaned(s *stage) {
 // taskChanged: what is run was written down when it began.
 func taskChanged(s *stage) {
 	s.start()
-	s.post(s.ns, crds.ResourceTasks, `{apiVersion: tekton.dev/v1, kind: Task, metadata: {name: labelled}, spec: {steps: [{name: s, image: busybox, script: "sleep 5"}]}}`)
+	s.post(s.ns, crds.ResourceTasks, `{apiVersion: tekton.dev/v1, kind: Task, metadata: {name: labelled}, spec: {steps: [{name: s, image: busybox, script: "sleep 15"}]}}`)
 	s.create("a", fromTask)
 	s.steps("a")
 	s.must(s.cluster.tekton.Patch(types.MergePatchType).Namespace(s.ns).Resource(crds.ResourceTasks).Name("labelled").
@@ -100,7 +100,7 @@ func taskChanged(s *stage) {
 // other.
 func podDamaged(s *stage) {
 	s.start()
-	s.create("a", slow(8))
+	s.create("a", midway)
 	s.steps("a")
 	_, err := s.cluster.core.Pods(s.ns).Patch(s.ctx, "a-pod", types.MergePatchType, []byte(`{"metadata":{"labels":null,"ownerReferences":null}}`), metav1.PatchOptions{})
 	s.must(err)

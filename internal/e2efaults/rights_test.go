@@ -66,7 +66,7 @@ func without(rules []rbacv1.PolicyRule, resource string, verbs []string) (all []
 func withoutRight(resource string, verbs ...string) func(*stage) {
 	return func(s *stage) {
 		s.start()
-		s.create("before", slow(5))
+		s.create("before", midway)
 		s.steps("before")
 		giveBack := s.take(resource, verbs...)
 		s.pass(2 * time.Second) // the server's authorizer hears of it by a watch
@@ -169,7 +169,7 @@ func tokenRevoked(s *stage) {
 	revoke := s.revocable()
 	s.exits = 1000
 	s.start()
-	s.create("a", slow(5))
+	s.create("a", midway)
 	s.steps("a")
 	revoke()
 	from := time.Now()

@@ -223,6 +223,10 @@ const (
 	fromTask = `taskRef: {name: labelled}`
 )
 
+// midway is a run that is looked at in the midst of its step: on a busy machine a
+// shorter one is over before anybody has heard of its beginning.
+const midway = `taskSpec: {steps: [{name: s, image: busybox, script: "sleep 15"}]}`
+
 // slow is a run whose step takes that many seconds.
 func slow(seconds int) string {
 	return fmt.Sprintf(`taskSpec: {steps: [{name: s, image: busybox, script: "sleep %d"}]}`, seconds)
