@@ -70,6 +70,8 @@ func missing(e apiserver.Exchange) string {
 	switch {
 	case e.Verb == "create":
 		return ""
+	case e.Resource == "taskruns" && e.Verb == "patch" && e.Subresource == "" && e.UID != "":
+		return "" // a PipelineRun asks its child to stop, however far that has come
 	case e.Resource == "taskruns" && e.ResourceVersion == "":
 		return "version"
 	case e.Resource == "pods" && e.UID == "":

@@ -329,18 +329,36 @@ func patched(w write, before *Object) ([]byte, *apierrors.StatusError) {
 	}
 }
 
-// insistence is what a merge patch says that the object has to be.
-func insistence(patch []byte) (types.UID, string) {
+// insistence is what a patch says that the object has to be: a merge patch by what it
+// has, a JSON patch by what it tests.
+func insistence(patch []byte) (uid types.UID, resourceVersion string) {
 	var p struct {
 		Metadata struct {
 			UID             types.UID `json:"uid"`
 			ResourceVersion string    `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	if json.Unmarshal(patch, &p) != nil {
+	if json.Unmarshal(patch, &p) == nil {
+		return p.Metadata.UID, p.Metadata.ResourceVersion
+	}
+	var operations []struct {
+		Op, Path string
+		Value    any
+	}
+	if json.Unmarshal(patch, &operations) != nil {
 		return "", ""
 	}
-	return p.Metadata.UID, p.Metadata.ResourceVersion
+	for _, o := range operations {
+		value, isText := o.Value.(string)
+		switch {
+		case o.Op != "test" || !isText:
+		case o.Path == "/metadata/uid":
+			uid = types.UID(value)
+		case o.Path == "/metadata/resourceVersion":
+			resourceVersion = value
+		}
+	}
+	return uid, resourceVersion
 }
 
 // settled keeps what a write cannot change, and refuses what cannot be.
