@@ -119,7 +119,7 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	}
 	key, wrong := pipelineOf(o.Run)
 	if none := wrong != nil || key.Name == ""; none {
-		return nil // the plan will say so
+		return nil //nolint:nilerr // the plan will say so
 	}
 	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)
 	if err != nil {
