@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"millrace/fifo"
@@ -12,6 +13,8 @@ import (
 	"millrace/reconcile"
 	"millrace/reflector"
 	"millrace/transform"
+	"millrace/wire"
+	"millrace/workqueue"
 )
 
 // A chain is that of one resource, with every stage up to the indexer; what is
@@ -43,4 +46,21 @@ func (c chain) run(ctx context.Context, parts *errgroup.Group, handlers ...func(
 // needed is the cache as a pool waits for it.
 func (c chain) needed() reconcile.Source {
 	return reconcile.Source{Name: c.Name(), Synced: c.Synced(), LastError: c.source.LastError}
+}
+
+// newQueue makes the queue of a kind of run, fair between namespaces.
+func newQueue(registry *metrics.Registry, name string) *workqueue.Queue[types.NamespacedName] {
+	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
+	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: name, Namespace: namespaceOf, Trace: trace})
+	watch(q)
+	return q
+}
+
+// pack packs what nobody reads and nobody is at work for, until ctx ends.
+func (c config) pack(ctx context.Context, x *indexer.Indexer, live func(*wire.Object) bool) error {
+	if c.packAfter == 0 {
+		return nil
+	}
+	return indexer.NewPacker(x, indexer.PackConfig{After: c.packAfter, Live: live}).Run(ctx)
 }

@@ -139,3 +139,15 @@ func identity(podName string) (string, error) {
 	}
 	return host + "_" + string(uuid.NewUUID()), nil
 }
+
+// unlessStopped is work, but to be told to stop while still waiting for the
+// first lists is no failure.
+func unlessStopped(told context.Context, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := work(ctx)
+		if told.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
+}

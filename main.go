@@ -31,7 +31,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -46,7 +45,6 @@ import (
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
 	"millrace/wire"
-	"millrace/workqueue"
 )
 
 // version is set by the linker: make build, make image.
@@ -236,7 +234,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	})
 
 	// PipelineRuns look at the runs that they have made through summaries of them.
-	gate = reconcile.NewGate()
+	pipelineGate := reconcile.NewGate()
 	pipelineRunReconciler := pipelinerun.New(pipelineRunConfig(cfg, api), pipelinerun.Parts{
 		Caches: pipelinerun.Caches{
 			PipelineRun:  indexer.Read[crds.PipelineRun](pipelineRuns.Indexer).Get,
@@ -252,14 +250,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			CustomRuns:   customRuns.Indexer,
 		},
 		Client:   pipelinerun.NewAPIClient(api.tekton, api.tektonBeta, api.coreV1),
-		Gate:     gate,
+		Gate:     pipelineGate,
 		Recorder: api.recorder,
 		Trace:    registry.PipelineRuns(),
 	})
 	pipelineRunPool := reconcile.NewPool("pipelinerun", pipelineRunQueue, while(mayWork, pipelineRunReconciler.Reconcile), reconcile.PoolConfig{
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
-		Gate:         gate,
+		Gate:         pipelineGate,
 		Trace:        registry.Pool("pipelinerun", cfg.workers),
 		Sources:      []reconcile.Source{pipelineRuns.needed(), taskRunsNeeded, customRuns.needed(), pipelines.needed(), tasks.needed()},
 	})
@@ -273,18 +271,19 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	pipelineRuns.run(caching, parts, onPipelineRun)
 	customRuns.run(caching, parts, onCustomRun)
 	pods.run(caching, parts, onPodGone, onPod)
+	// What nobody reads and nobody is at work for is packed; a child is not while its
+	// owner is.
+	pack := func(x *indexer.Indexer, live func(*wire.Object) bool) {
+		parts.Go(func() error { return cfg.pack(caching, x, live) })
+	}
+	pack(taskRuns, func(run *wire.Object) bool { return working.run(run) || running.owner(run) })
+	pack(pipelineRuns.Indexer, func(run *wire.Object) bool { return running.run(run) })
+	pack(customRuns.Indexer, running.owner)
+	pack(pods.Indexer, working.owner)
 	for _, c := range []chain{pipelines, tasks, stepActions, accounts, limitRanges} {
 		c.run(caching, parts)
-		parts.Go(func() error { return cfg.pack(caching, c.Indexer, nil) })
+		pack(c.Indexer, nil)
 	}
-	parts.Go(func() error {
-		return cfg.pack(caching, pipelineRuns.Indexer, func(run *wire.Object) bool { return running.run(run) })
-	})
-	parts.Go(func() error { return cfg.pack(caching, customRuns.Indexer, running.owner) })
-	parts.Go(func() error {
-		return cfg.pack(caching, taskRuns, func(run *wire.Object) bool { return working.run(run) || running.owner(run) })
-	})
-	parts.Go(func() error { return cfg.pack(caching, pods.Indexer, working.owner) })
 	parts.Go(func() error {
 		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
 			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer))
@@ -308,33 +307,4 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return lead(working, cfg, api.lock, registry.Leader(leaseName), work, lose)
 	})
 	return parts.Wait()
-}
-
-// newQueue makes the queue of a kind of run, fair between namespaces.
-func newQueue(registry *metrics.Registry, name string) *workqueue.Queue[types.NamespacedName] {
-	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
-	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
-	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: name, Namespace: namespaceOf, Trace: trace})
-	watch(q)
-	return q
-}
-
-// pack packs what nobody reads and nobody is at work for, until ctx ends.
-func (c config) pack(ctx context.Context, x *indexer.Indexer, live func(*wire.Object) bool) error {
-	if c.packAfter == 0 {
-		return nil
-	}
-	return indexer.NewPacker(x, indexer.PackConfig{After: c.packAfter, Live: live}).Run(ctx)
-}
-
-// unlessStopped is work, but to be told to stop while still waiting for the
-// first lists is no failure.
-func unlessStopped(told context.Context, work func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := work(ctx)
-		if told.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil
-		}
-		return err
-	}
 }
