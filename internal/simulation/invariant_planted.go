@@ -5,6 +5,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/internal/simulation/apiserver"
@@ -53,14 +54,21 @@ func nothingGoesOn(f *Facts, report report) Check {
 	}
 }
 
-// littleWork is I6b: where nothing goes wrong, a run is looked at twenty times at
-// most, and a few times more by resyncs.
+// littleWork is I6b: where nothing goes wrong, each attempt of a run is looked at
+// twenty times at most, resyncs included, and four times more for each restart of a
+// sidecar, which is as many news.
 func littleWork(f *Facts, report report) Check {
-	const each = 20
+	const each, forRestart = 20, 4
 	again := false // a process has been started again
+	restarts := map[types.UID]int32{}
 	return Check{
 		See: func(e apiserver.Exchange) {
 			again = again || program(e.Actor) && !strings.HasSuffix(e.Actor, ".1")
+			if e.Resource == "pods" && e.After != nil {
+				for _, s := range apiserver.Into[corev1.Pod](e.After).Status.InitContainerStatuses {
+					restarts[e.After.GetUID()] = max(restarts[e.After.GetUID()], s.RestartCount)
+				}
+			}
 		},
 		End: func() {
 			if again || len(f.Faults) > 0 {
@@ -70,7 +78,14 @@ func littleWork(f *Facts, report report) Check {
 			for _, text := range f.Metrics {
 				done += sum(text, "controller_runtime_reconcile_total{")
 			}
-			if most := float64(each * len(f.Runs)); done > most {
+			most := 0.0
+			for uid := range f.Runs {
+				most += each * float64(max(1, f.PodsMade[uid]))
+			}
+			for _, n := range restarts {
+				most += forRestart * float64(n)
+			}
+			if done > most {
 				report("%g reconciles of %d runs", done, len(f.Runs))
 			}
 		},

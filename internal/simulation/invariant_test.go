@@ -288,6 +288,9 @@ var planted = map[string][]struct{ well, breach func(*tale) }{
 	"I6b": {{
 		func(l *tale) { l.run(); l.reconciled(20) },
 		func(l *tale) { l.run(); l.reconciled(21) },
+	}, {
+		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.pod("a-pod-retry1", run); l.reconciled(40) },
+		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.pod("a-pod-retry1", run); l.reconciled(41) },
 	}},
 	"I9b": {{
 		func(l *tale) { l.lists(); l.facts.Quits = []Quit{{Actor: leader, At: time.Now().Add(time.Minute)}} },
