@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,6 +46,7 @@ func exceptions() []exception {
 		{"a time for each attempt", timedOut, -1, "an attempt's time was up while nobody was there to make its pod"},
 		{"no image volumes", succeeded, 1, "who was started anew knows nothing of the node, and tries again"},
 		{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), 1, "the same deletion, told in the words of who saw the pod go, or gone; and who saw neither makes another (docs/decisions/0014, and I3)"},
+		{"pod goes while its run cannot be written", string(crds.TaskRunReasonPodDeleted), 1, "likewise: who saw it neither go nor begin makes another"},
 		{"pod deleted after its first step", failed, 0, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
 	}
 }
@@ -76,7 +78,12 @@ func byName(a, b types.NamespacedName) int {
 
 func (r *Result) ends() map[types.NamespacedName]end {
 	ends := map[types.NamespacedName]end{}
+	created := map[types.NamespacedName]time.Time{}
 	for uid, run := range r.Facts.Runs {
+		if created[run.Key].After(run.Created) {
+			continue // of those of one name the last one
+		}
+		created[run.Key] = run.Created
 		last := apiserver.Into[crds.TaskRun](run.Last)
 		ends[run.Key] = end{
 			Reason: last.Succeeded().Reason, Gone: run.Gone, Attempts: len(last.Status.RetriesStatus) + 1,

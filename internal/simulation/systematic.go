@@ -49,10 +49,10 @@ func timeTravels(base Plan, t *Trace) []Plan {
 		next := map[string]time.Time{} // by resource: the write that was looked at last
 		for seen := lost; seen > 0; seen-- {
 			earlier := t.Writes[seen-1]
-			if !t.related(w.object, earlier.object) {
+			if !t.related(w, earlier.object) {
 				continue
 			}
-			for _, resource := range []string{"taskruns", "pods", "tasks", "serviceaccounts"} {
+			for _, resource := range []string{"taskruns", "pods", "tasks", "serviceaccounts", "pipelineruns", "pipelines"} {
 				to, looked := next[resource]
 				if !looked {
 					to = w.At

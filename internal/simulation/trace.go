@@ -19,7 +19,7 @@ type Trace struct {
 	Told   []Told    // as they were told, without what was there when a watch began
 
 	changes []changed
-	runs    map[object][]types.NamespacedName // whom an object concerns
+	runs    map[object][]object // whom an object concerns: TaskRuns and PipelineRuns
 }
 
 type object struct {
@@ -32,7 +32,8 @@ type Written struct {
 	Actor string
 	At    time.Time // when it came in
 
-	object object
+	object  object
+	creates bool
 }
 
 // changed is an object that was changed.
@@ -49,47 +50,58 @@ type Told struct {
 	At    time.Time
 }
 
-func newTrace() *Trace { return &Trace{runs: map[object][]types.NamespacedName{}} }
+func newTrace() *Trace { return &Trace{runs: map[object][]object{}} }
 
 // wrote takes note of a write that came in.
 func (t *Trace) wrote(r apiserver.Request, at time.Time) {
-	t.Writes = append(t.Writes, Written{r.Actor, at, object{r.Resource, r.Key}})
+	t.Writes = append(t.Writes, Written{r.Actor, at, object{r.Resource, r.Key}, r.Verb == "create"})
 }
 
 // told takes note of an event.
 func (t *Trace) told(e apiserver.Event, c Change, at time.Time) {
-	if !e.Initial && e.Type != "BOOKMARK" {
+	if !e.Initial && c.Nth > 0 {
 		t.Told = append(t.Told, Told{c, e.Watch.Actor, at})
 	}
 }
 
-// changed learns whom an object concerns: a run itself, its Task and its
+// changed learns whom an object concerns: a run itself, its Task or Pipeline, its
 // ServiceAccount, and whatever it owns.
 func (t *Trace) changed(e apiserver.Exchange) {
 	o := object{e.Resource, e.Key}
 	if e.Committed() {
 		t.changes = append(t.changes, changed{o, e.At})
 	}
-	switch {
-	case e.After == nil:
-	case e.Resource == "taskruns":
-		if len(t.runs[o]) > 0 {
-			return
-		}
+	if e.After == nil {
+		return
+	}
+	if owner := metav1.GetControllerOf(e.After); owner != nil && owner.Kind == "PipelineRun" {
+		t.concerns(o, t.of(e, "pipelineruns", owner.Name))
+	} else if owner != nil && owner.Kind == "TaskRun" {
+		t.concerns(o, t.of(e, "taskruns", owner.Name))
+	}
+	switch e.Resource {
+	case "taskruns":
 		run := apiserver.Into[crds.TaskRun](e.After)
-		t.concerns(o, e.Key)
-		t.concerns(object{"serviceaccounts", types.NamespacedName{Namespace: e.Key.Namespace, Name: cmp.Or(run.Spec.ServiceAccountName, "default")}}, e.Key)
+		t.concerns(o, o)
+		t.concerns(t.of(e, "serviceaccounts", cmp.Or(run.Spec.ServiceAccountName, "default")), o)
 		if ref := run.Spec.TaskRef; ref != nil {
-			t.concerns(object{"tasks", types.NamespacedName{Namespace: e.Key.Namespace, Name: ref.Name}}, e.Key)
+			t.concerns(t.of(e, "tasks", ref.Name), o)
 		}
-	default:
-		if owner := metav1.GetControllerOf(e.After); owner != nil && owner.Kind == "TaskRun" {
-			t.concerns(o, types.NamespacedName{Namespace: e.Key.Namespace, Name: owner.Name})
+	case "pipelineruns":
+		run := apiserver.Into[crds.PipelineRun](e.After)
+		t.concerns(o, o)
+		if ref := run.Spec.PipelineRef; ref != nil {
+			t.concerns(t.of(e, "pipelines", ref.Name), o)
 		}
 	}
 }
 
-func (t *Trace) concerns(o object, run types.NamespacedName) {
+// of is an object of an exchange's namespace.
+func (t *Trace) of(e apiserver.Exchange, resource, name string) object {
+	return object{resource, types.NamespacedName{Namespace: e.Key.Namespace, Name: name}}
+}
+
+func (t *Trace) concerns(o, run object) {
 	if !slices.Contains(t.runs[o], run) {
 		t.runs[o] = append(t.runs[o], run)
 	}
@@ -99,7 +111,7 @@ func (t *Trace) concerns(o object, run types.NamespacedName) {
 // until another.
 func (t *Trace) between(from, to time.Time, w Written, resource string) (n int) {
 	for _, c := range t.changes {
-		if c.object.resource == resource && c.at.After(from) && c.at.Before(to) && t.related(w.object, c.object) {
+		if c.object.resource == resource && c.at.After(from) && c.at.Before(to) && t.related(w, c.object) {
 			n++
 		}
 	}
@@ -111,16 +123,22 @@ func (t *Trace) between(from, to time.Time, w Written, resource string) (n int) 
 func (t *Trace) before(w Written) []Told {
 	var told []Told
 	for _, c := range t.Told {
-		if c.Actor == w.Actor && c.At.Before(w.At) && t.related(w.object, object{c.Resource, c.Key}) {
+		if c.Actor == w.Actor && c.At.Before(w.At) && t.related(w, object{c.Resource, c.Key}) {
 			told = append(told, c)
 		}
 	}
 	return told
 }
 
-// related tells whether two objects concern one run.
-func (t *Trace) related(a, b object) bool {
-	return slices.ContainsFunc(t.runs[a], func(run types.NamespacedName) bool { return slices.Contains(t.runs[b], run) })
+// related tells whether an object concerns the run of a write. A TaskRun is its own
+// run, and that of its PipelineRun only when it is made: who writes its status has
+// not looked at its siblings.
+func (t *Trace) related(w Written, o object) bool {
+	runs := t.runs[w.object]
+	if w.object.resource == "taskruns" && !w.creates {
+		runs = []object{w.object}
+	}
+	return slices.ContainsFunc(runs, func(run object) bool { return slices.Contains(t.runs[o], run) })
 }
 
 // numbering numbers the changes of each object.
@@ -159,7 +177,7 @@ func (c numbering) see(e apiserver.Exchange) (Change, bool) {
 func (c numbering) of(e apiserver.Event) Change {
 	key := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}
 	v := version{object{e.Watch.Resource, key}, e.Object.GetUID(), e.Object.Version()}
-	if e.Type == "DELETED" {
+	if e.Type == "DELETED" && c.nth[v] == 0 { // else it is gone from what is watched, and not from the store
 		v.version = 0
 	}
 	return Change{e.Watch.Resource, key, c.nth[v]}

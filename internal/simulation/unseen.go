@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -82,6 +83,14 @@ func (b *blindfold) hides(e apiserver.Event) (v apiserver.EventVerdict, due bool
 		return v, false
 	}
 	return apiserver.EventVerdict{Skip: true}, true
+}
+
+// kept takes note of what a blindfold does: something goes wrong.
+func (w *World) kept(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts.Faults["a change kept from a process"]++
+	w.lines.note(time.Since(w.begun), fmt.Sprintf(format, args...))
 }
 
 func (b *blindfold) wait() {
