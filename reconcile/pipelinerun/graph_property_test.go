@@ -18,9 +18,9 @@ import (
 // but what each task has come to; it looks at all tasks again and again until nothing
 // changes.
 func TestRandomGraphsEndAsTheInterpreterSays(t *testing.T) {
-	n := 600
+	n := 300
 	if testing.Short() {
-		n = 150
+		n = 100
 	}
 	for seed := range n {
 		g := newGamble(t, uint64(seed))
