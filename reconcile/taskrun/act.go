@@ -25,7 +25,8 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 			// The view was stale; the event that says so is on its way, or is here.
 			return false, reconcile.Result{Requeue: true}, nil
 		case apierrors.IsNotFound(err):
-			return false, reconcile.Result{}, nil // the run is gone
+			r.absent.note(key, o.Run.UID, time.Now())
+			return false, reconcile.Result{RequeueAfter: absentFor}, nil // the run is gone
 		case err != nil:
 			return false, result, r.failed(key, action, err)
 		case again:

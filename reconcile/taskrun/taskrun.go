@@ -239,6 +239,7 @@ type Reconciler struct {
 	witness  witness
 	recall   recall
 	refusals refusals
+	absent   absent
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -256,7 +257,10 @@ const maxPlans = 4
 // An error is trouble with the API server or the network, and asks for the key to
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-	_, version, _ := r.parts.Caches.Known(key)
+	uid, version, _ := r.parts.Caches.Known(key)
+	if wait := r.absent.wait(key, uid, time.Now()); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
 		r.recall.forget(key)
