@@ -197,9 +197,16 @@ func (w *World) damagePod(kind string, key types.NamespacedName, damage func(*co
 	if !ok || metav1.GetControllerOf(o) == nil || o.GetLabels()["tekton.dev/taskRun"] == "" {
 		return
 	}
+	run := types.NamespacedName{Namespace: key.Namespace, Name: metav1.GetControllerOf(o).Name}
 	w.mu.Lock()
 	w.facts.disturbOwner(o, kind)
 	w.mu.Unlock()
+	w.listen(func(e apiserver.Exchange) { // the next run of the name finds what is left of this one
+		if runMade(e) && e.Key == run {
+			made := w.facts.Runs[e.After.GetUID()]
+			made.Disturbed = append(made.Disturbed, kind)
+		}
+	})
 	if _, err := apiserver.Change(w.Server.Actor("foreign writer"), "pods", "", key, damage); err == nil {
 		w.hit(kind)
 	}

@@ -64,6 +64,7 @@ func (w *World) start(pod string) {
 			Random:     func(use string) rand.Source { return w.Plan.Seed.Source("random", actor, use) },
 		})
 		stop()
+		_ = p.door.Close() // it may have ended before it came to its listener
 		p.link.Cut()
 		p.transport.CloseIdleConnections()
 		w.Agenda.After(0, func() { w.ended(p, err) })
