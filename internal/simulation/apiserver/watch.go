@@ -19,6 +19,10 @@ import (
 // bookmarkEvery is how often a watch hears that all is well.
 const bookmarkEvery = time.Minute
 
+// bookmarkBeforeEnd is how long before a watch's time is up it says for the last
+// time how far it has come, so that the next one need not begin much earlier.
+const bookmarkBeforeEnd = 2 * time.Second
+
 // follower is one watch.
 type follower struct {
 	ask
@@ -129,8 +133,11 @@ func (f *follower) follow() {
 		seconds = 1800
 	}
 	// Neither is on the second, as nothing here is, and both are never at once.
-	over := time.NewTimer(time.Duration(seconds)*time.Second + f.verdict.Wait + f.verdict.Linger)
+	lasts := time.Duration(seconds)*time.Second + f.verdict.Wait + f.verdict.Linger
+	over := time.NewTimer(lasts)
 	defer over.Stop()
+	last := time.NewTimer(max(0, lasts-bookmarkBeforeEnd))
+	defer last.Stop()
 	minute := time.NewTimer(f.pause() + f.verdict.Wait)
 	defer minute.Stop()
 	for {
@@ -151,6 +158,10 @@ func (f *follower) follow() {
 		case <-news:
 		case <-minute.C:
 			minute.Reset(f.pause())
+			if !f.bookmark(f.bookmarked(), false) {
+				return
+			}
+		case <-last.C:
 			if !f.bookmark(f.bookmarked(), false) {
 				return
 			}
