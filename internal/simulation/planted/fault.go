@@ -34,14 +34,10 @@ func (f Fault) String() string {
 
 // brief leaves out of a plan what changes when its seed does.
 func brief(p simulation.Plan) string {
-	switch {
-	case p.Workload == simulation.Storm:
-		return "storms"
-	case p.Stale != nil:
+	if p.Stale != nil {
 		return fmt.Sprintf("%s, and a restart that is shown old %s", p.Workload, p.Stale.Resource)
-	default:
-		return p.Workload
 	}
+	return p.Workload
 }
 
 // seed is of plans in which nothing is left to chance but times.
@@ -50,15 +46,6 @@ const seed turnstile.Seed = 1
 // quiet is a workload in which nothing else goes wrong.
 func quiet(workload string) []simulation.Plan {
 	return []simulation.Plan{{Seed: seed, Workload: workload}}
-}
-
-// storms are the first so many.
-func storms(n int) []simulation.Plan {
-	plans := make([]simulation.Plan, n)
-	for i := range plans {
-		plans[i] = simulation.Plan{Seed: turnstile.Seed(i + 1), Workload: simulation.Storm, Chaos: 1}
-	}
-	return plans
 }
 
 // staleRestarts are restarts after each of the first writes of a workload, which

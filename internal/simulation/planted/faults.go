@@ -141,14 +141,16 @@ func Faults() []Fault {
 		{
 			Name: "patch-whatever", Says: "a status is patched whatever version it has", Caught: "I8",
 			In: "reconcile", Plans: quiet("one step"),
-			Old: `		return nil, fmt.Errorf("compare statuses: %w", err)
-	}
+			Old: `	return json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": resourceVersion},
+		"status":   diff,
 `,
-			New: `		return nil, fmt.Errorf("compare statuses: %w", err)
+			New: `	if planted("patch-whatever") {
+		return json.Marshal(map[string]any{"status": diff})
 	}
-	if planted("patch-whatever") {
-		return json.Marshal(map[string]any{"status": json.RawMessage(diff)})
-	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]string{"resourceVersion": resourceVersion},
+		"status":   diff,
 `,
 		},
 		{

@@ -72,14 +72,14 @@ func play(t *testing.T, binary, fault string, of task) []tale {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "-test.run=^TestPlansAreToldToWhoPlantsFaults$", "-test.timeout=5m") //nolint:gosec // our own
+	cmd := exec.Command(binary, "-test.run=^TestPlansAreToldToWhoPlantsFaults$", "-test.timeout=5m")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "PLANTED_TASK="+file, Variable+"="+fault)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%.5000s", fault, err, out)
 		return nil
 	}
-	raw, err = os.ReadFile(file + ".told") //nolint:gosec // our own
+	raw, err = os.ReadFile(file + ".told")
 	if err != nil {
 		t.Fatal(err)
 	}
