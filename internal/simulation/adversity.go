@@ -96,6 +96,13 @@ func adversities() []Workload {
 			w.forbidden(first+200*time.Millisecond, 15*time.Second, "503", func(r apiserver.Request) bool { return updates(r) && r.Resource == "taskruns" },
 				answerOf(503, metav1.StatusReasonServiceUnavailable, "apiserver is shutting down"))
 		}, Mishaps: map[string]kubelet.Mishap{"a-pod": {Kind: "deleted", After: 3 * time.Second}}},
+		{Name: "pod loses its labels", Users: func(w *World) {
+			w.account("blue")
+			w.creates(first, "blue", "a", slow)
+			w.does(first+100*time.Millisecond, "user takes a pod's labels", "blue/a-pod", func() {
+				_, _ = apiserver.Change(w.user, "pods", "", types.NamespacedName{Namespace: "blue", Name: "a-pod"}, func(p *corev1.Pod) { p.Labels = nil })
+			})
+		}},
 		{Name: "pod gets another owner", Users: func(w *World) {
 			w.account("blue")
 			w.creates(first, "blue", "a", slow)

@@ -113,7 +113,7 @@ func TestSecretsOfARunThatWaitsAreReadOnceAMinute(t *testing.T) {
 			t.Errorf("in two minutes the secret was read %d times", n)
 		}
 		account.Secrets = append(account.Secrets, corev1.ObjectReference{Name: "more"}) // which is news
-		time.Sleep(30 * time.Second)                                                      // for the pod to be tried again
+		time.Sleep(30 * time.Second)                                                    // for the pod to be tried again
 		c.reconcile()
 		if n := c.reads("more"); n != 1 {
 			t.Errorf("another secret was read %d times", n)

@@ -39,7 +39,7 @@ func FuzzLabelsAndAnnotations(f *testing.F) {
 		if _, has := meta.Annotations[annotationLastApplied]; has {
 			t.Error("kubectl would take the pod for its own")
 		}
-		before := run.ObjectMeta.DeepCopy()
+		before := run.DeepCopy() // of its metadata: the rest has none
 		if taken := (decision{observation: observation{Run: run, Task: task}}).fromTask(); taken != nil {
 			for k := range taken.Labels {
 				if _, own := before.Labels[k]; own && k != labelTask {

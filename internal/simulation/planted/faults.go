@@ -18,11 +18,15 @@ func Faults() []Fault {
 		},
 		{
 			Name: "already-exists-fatal", Says: "AlreadyExists, for the pod that is there already, ends the run", Caught: "I16",
-			In: "reconcile/taskrun", Plans: staleRestarts("one step", "pods", 2),
+			In: "reconcile/taskrun", Plans: quiet("pod loses its labels"),
 			Old: `	case apierrors.IsAlreadyExists(err):
 		return true, r.readPod(ctx, key, o)
 `,
-			New: `	case apierrors.IsAlreadyExists(err) && !planted("already-exists-fatal"):
+			New: `	case apierrors.IsAlreadyExists(err):
+		if planted("already-exists-fatal") {
+			o.Refused = err
+			return true, nil
+		}
 		return true, r.readPod(ctx, key, o)
 `,
 		},
