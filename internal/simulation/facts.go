@@ -56,11 +56,11 @@ type Run struct {
 
 // Expect is what a run comes to if nothing happens to it but its work.
 type Expect struct {
-	Reason   string        // of its condition in the end
-	Results  string        // name=value, with commas
-	Work     time.Duration // how long the steps of all attempts take, at most
-	Attempts int           // that it is given; 0 and 1 are the same
-	Claims   int           // that are made for it
+	Reason   string        `json:"reason"`   // of its condition in the end
+	Results  string        `json:"results"`  // name=value, with commas
+	Work     time.Duration `json:"work"`     // how long the steps of all attempts take, at most
+	Attempts int           `json:"attempts"` // that it is given; 0 and 1 are the same
+	Claims   int           `json:"claims"`   // that are made for it
 }
 
 // A Span is an outage.

@@ -94,27 +94,8 @@ func mishaps() []mishap {
 			k.report(m)
 		}},
 		{"node lost", common, anyTime, nil, (*Kubelet).loseNode},
-		{"out of memory", common, anyTime, nil, func(k *Kubelet, m *machine) {
-			for _, c := range m.main {
-				if c.turn && c.running != nil && !m.over() {
-					c.end(137, oomKilled, "") // the entrypoint itself was killed
-					k.settle(m)
-					k.report(m)
-					return
-				}
-			}
-		}},
-		{"phase unknown for a while", common, anyTime, nil, func(k *Kubelet, m *machine) {
-			if m.over() || m.present() != corev1.PodRunning {
-				return
-			}
-			m.unknown = true
-			k.tell(m)
-			k.later(m, 2*time.Second, 20*time.Second, "known", func(m *machine) {
-				m.unknown = false
-				k.report(m)
-			})
-		}},
+		{"out of memory", common, anyTime, nil, (*Kubelet).runOut},
+		{"phase unknown for a while", common, anyTime, nil, (*Kubelet).loseSight},
 		{"preempted", common, anyTime, nil, func(k *Kubelet, m *machine) {
 			if m.over() {
 				return
@@ -129,19 +110,46 @@ func mishaps() []mishap {
 			}
 			k.fail(m, admissionReason, "Allocate failed due to no healthy devices present; cannot allocate unhealthy devices, which is unexpected")
 		}},
-		{"sidecar out of memory", rare, anyTime, hasSidecar, func(k *Kubelet, m *machine) {
-			for _, c := range m.init {
-				if c.goesOn && c.running != nil && !m.over() {
-					k.endSidecar(m, c, 137, oomKilled)
-					return
-				}
-			}
-		}},
+		{"sidecar out of memory", rare, anyTime, hasSidecar, (*Kubelet).runOutBeside},
 		{"told to end at once", common, anyTime, nil, func(k *Kubelet, m *machine) {
 			// What an administrator does that wants the logs.
 			_, _ = k.cfg.Server.Actor("cluster").Patch("pods", "", m.key, `{"spec":{"activeDeadlineSeconds":1}}`)
 		}},
 	}
+}
+
+// runOut kills the entrypoint of the step that is at work: nothing tells the next one.
+func (k *Kubelet) runOut(m *machine) {
+	for _, c := range m.main {
+		if c.turn && c.running != nil && !m.over() {
+			c.end(137, oomKilled, "")
+			k.settle(m)
+			k.report(m)
+			return
+		}
+	}
+}
+
+func (k *Kubelet) runOutBeside(m *machine) {
+	for _, c := range m.init {
+		if c.goesOn && c.running != nil && !m.over() {
+			k.endSidecar(m, c, 137, oomKilled)
+			return
+		}
+	}
+}
+
+// loseSight: the kubelet cannot tell what the pod is at.
+func (k *Kubelet) loseSight(m *machine) {
+	if m.over() || m.present() != corev1.PodRunning {
+		return
+	}
+	m.unknown = true
+	k.tell(m)
+	k.later(m, 2*time.Second, 20*time.Second, "known", func(m *machine) {
+		m.unknown = false
+		k.report(m)
+	})
 }
 
 func prepares(pod *corev1.Pod) bool {

@@ -132,7 +132,7 @@ func (s *step) fillFlags(f *flag.FlagSet) {
 // fill puts in what earlier steps have left; false if one has not.
 func (m *machine) fill(s *step) bool {
 	for _, f := range s.fills {
-		text := ""
+		var text strings.Builder
 		for _, p := range f.pieces {
 			value, ok := p.text, true
 			if p.ref != "" {
@@ -141,9 +141,9 @@ func (m *machine) fill(s *step) bool {
 			if !ok || f.place >= len(s.words) {
 				return false
 			}
-			text += value
+			text.WriteString(value)
 		}
-		s.words[f.place] = text
+		s.words[f.place] = text.String()
 	}
 	s.program = parseProgram(s.words)
 	return true
