@@ -27,8 +27,9 @@ type pipelineStory struct {
 // holds that holds of others; of itself, what pipelineJudge says.
 func pipelines() []Workload {
 	const first = 5 * time.Second
-	var all []Workload
-	for _, s := range pipelineStories() {
+	stories := pipelineStories()
+	all := make([]Workload, 0, len(stories))
+	for _, s := range stories {
 		all = append(all, Workload{
 			Name: "pipeline: " + s.name,
 			Users: func(w *World) {

@@ -111,7 +111,8 @@ func (r *Reconciler) observeChildren(o *observation) error {
 // that was created together with its run may reach its cache later than the run did,
 // so the server is asked before a run fails for the want of one.
 func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err error) {
-	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
+	resolved := o.Run.Status.PipelineSpec != nil || o.Run.IsDone()
+	if unread := o.Unreadable != nil; resolved || unread {
 		return nil
 	}
 	if ref := remote(o.Run, r.config); ref != nil {
@@ -119,7 +120,7 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	}
 	key, wrong := pipelineOf(o.Run)
 	if none := wrong != nil || key.Name == ""; none {
-		return nil //nolint:nilerr // the plan will say so
+		return nil // the plan will say so
 	}
 	o.Pipeline, o.NoPipeline, err = call.Find(ctx, key, r.parts.Caches.Pipeline, r.parts.Client.GetPipeline)
 	if err != nil {
