@@ -45,7 +45,7 @@ func nothingGoesOn(f *Facts, report report) Check {
 		End: func() {
 			for uid, run := range f.Runs {
 				for _, life := range lives.of(uid) {
-					if life.live && !run.Ended.IsZero() && !run.Gone {
+					if life.live && life.owned && !run.Ended.IsZero() && !run.Gone {
 						report("%s has ended, and %s goes on", run.Key, life.key)
 					}
 				}

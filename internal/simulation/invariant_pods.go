@@ -17,6 +17,7 @@ import (
 type podLife struct {
 	key   types.NamespacedName
 	run   types.UID
+	owned bool            // by the run, yet
 	live  bool            // its steps go on, and nobody has had it ended
 	begun bool            // its first step was reported to have run
 	told  map[string]bool // whom a watch has told so
@@ -45,6 +46,8 @@ func (p podLives) see(e apiserver.Exchange) {
 		}
 		p[pod.UID] = life
 	}
+	owner := metav1.GetControllerOf(pod)
+	life.owned = owner != nil && owner.UID == life.run
 	life.live = pod.DeletionTimestamp == nil && !told(pod) && !stepsEnded(pod)
 	life.begun = life.begun || firstStepRan(pod)
 }
