@@ -26,7 +26,7 @@ func TestALogThatNobodyReadsEndsNothing(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestALogThatNobodyReadsEndsNothing$")
 		cmd.Env = append(os.Environ(), child+"="+format)
 		cmd.Stderr = write
-		cmd.Run() //nolint:errcheck // its exit code says it
+		cmd.Run()     //nolint:errcheck // its exit code says it
 		write.Close() //nolint:errcheck // the child had it
 		if cmd.ProcessState.ExitCode() != 7 {
 			t.Errorf("%s: %s", format, cmd.ProcessState)
