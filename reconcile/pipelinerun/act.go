@@ -2,10 +2,13 @@ package pipelinerun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
@@ -125,13 +128,25 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 }
 
 // adopt looks at a child that is there already: by the owner's UID it is the one that
-// was to be made, or it is not.
+// was to be made, or it is not. One that is about to go leaves its name to us, and so
+// does the child of a deleted PipelineRun of our name, once the garbage collector comes
+// to it: that is waited for.
 func (r *Reconciler) adopt(ctx context.Context, key types.NamespacedName, o *observation, c child, exists error) error {
-	if err := r.readChild(ctx, key, o, c.Kind, c.Name); err != nil {
-		return err
+	there, meta, err := r.getChild(ctx, beside(key, c.Name), c.Kind)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil // it has gone meanwhile: the next plan makes it
+	case err != nil:
+		return fmt.Errorf("get %s: %w", c.Kind, err)
 	}
-	if o.Gone[c.Name] {
-		delete(o.Gone, c.Name)
+	switch controller := metav1.GetControllerOf(meta); {
+	case controller != nil && controller.UID == o.Run.UID:
+		r.found(key, o, there, meta)
+	case meta.GetDeletionTimestamp() != nil,
+		controller != nil && controller.Kind == crds.KindPipelineRun && controller.Name == o.Run.Name:
+		o.Refused[c.Name] = apierrors.NewConflict(schema.GroupResource{Group: crds.Group, Resource: c.Kind}, c.Name,
+			errors.New("one that does not belong to this run has not gone yet"))
+	default:
 		o.Refused[c.Name] = exists
 	}
 	return nil

@@ -259,6 +259,36 @@ func TestAStrangersTaskRunIsNotAdopted(t *testing.T) {
 	})
 }
 
+// The child of a PipelineRun that had the name before is waited for until it has gone,
+// since it will; then the run goes on.
+func TestTheChildOfAnEarlierRunIsWaitedFor(t *testing.T) {
+	for name, owner := range map[string]string{
+		"of an earlier run of the name": `ownerReferences: [{apiVersion: tekton.dev/v1, kind: PipelineRun, name: run, uid: before, controller: true}]`,
+		"a stranger that is going":      `deletionTimestamp: "2026-01-01T00:00:00Z"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, oneTask, "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: run-a, "+owner+"}, spec: {taskSpec: {steps: [{image: x}]}}}")
+				for range 3 {
+					result, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"})
+					if err != nil || result.RequeueAfter == 0 {
+						t.Fatalf("%+v %v", result, err)
+					}
+				}
+				if run := c.run(); run.IsDone() || !strings.Contains(run.Succeeded().Message, "has not gone yet") {
+					t.Errorf("the run is at %+v", run.Succeeded())
+				}
+				before := c.taskRun("run-a").UID
+				c.remove(crds.ResourceTaskRuns, "run-a")
+				c.settle(nil)
+				if c.taskRun("run-a").UID == before {
+					t.Error("the child is the earlier one")
+				}
+			})
+		})
+	}
+}
+
 // A pipeline that does not fit into an object fails its run clearly, with a condition
 // that does fit.
 func TestARunTooLargeForTheServerFailsClearly(t *testing.T) {

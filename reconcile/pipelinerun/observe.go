@@ -206,9 +206,14 @@ func (r *Reconciler) readChild(ctx context.Context, key types.NamespacedName, o 
 		o.Gone[name] = true
 		return nil
 	}
-	r.parts.Gate.Wrote(key, r.cacheOf(kind), meta.GetResourceVersion())
-	o.Children = append(o.Children, c)
+	r.found(key, o, c, meta)
 	return nil
+}
+
+// found takes note of a child that the cache does not show yet.
+func (r *Reconciler) found(key types.NamespacedName, o *observation, c child, meta metav1.Object) {
+	r.parts.Gate.Wrote(key, r.cacheOf(c.Kind), meta.GetResourceVersion())
+	o.Children = append(o.Children, c)
 }
 
 func (r *Reconciler) getChild(ctx context.Context, key types.NamespacedName, kind string) (child, metav1.Object, error) {
