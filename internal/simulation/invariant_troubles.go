@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,16 +73,16 @@ func mayPass() map[string]bool {
 // bounded is I10: what a process holds is bounded by what there is, and by what
 // there was not long ago, for it may not have heard yet.
 func bounded(f *Facts, report report) Check {
-	counts := population{}
+	gone := departures{}
 	var met []meeting
 	seen := 0
 	look := func() {
 		for ; seen < len(f.Samples); seen++ {
-			met = append(met, meeting{f.Samples[seen], counts.recent(f.Samples[seen].At)})
+			met = append(met, meeting{f.Samples[seen], gone.recent(f.Samples[seen])})
 		}
 	}
 	return Check{
-		See: func(e apiserver.Exchange) { look(); counts.see(e) },
+		See: func(e apiserver.Exchange) { look(); gone.see(e) },
 		End: func() {
 			look()
 			for _, m := range met {
@@ -89,7 +90,7 @@ func bounded(f *Facts, report report) Check {
 			}
 			for pod, metrics := range f.Metrics {
 				if metrics != "" {
-					meeting{Sample{pod, f.Over, metrics}, f.Held}.judge(f, report)
+					meeting{Sample{Pod: pod, At: f.Over, Metrics: metrics}, f.Held}.judge(f, report)
 				}
 			}
 		},
@@ -147,38 +148,21 @@ func resourcesOf(metrics string) []string {
 	return all
 }
 
-// population is how many objects there are, and when the latest went, by resource.
-type population map[string]*census
+// departures are when objects went, by resource.
+type departures map[string][]time.Time
 
-type census struct {
-	live int
-	gone []time.Time
-}
-
-func (p population) see(e apiserver.Exchange) {
-	if !e.Committed() || e.Before != nil && e.After != nil {
-		return
+func (d departures) see(e apiserver.Exchange) {
+	if e.Committed() && e.After == nil {
+		d[e.Resource] = append(d[e.Resource], e.At)
 	}
-	c := p[e.Resource]
-	if c == nil {
-		c = &census{}
-		p[e.Resource] = c
-	}
-	if e.Before == nil {
-		c.live++
-		return
-	}
-	c.live--
-	c.gone = append(c.gone, e.At)
 }
 
 // recent counts what there is, and what a process may not know the end of: a
 // partition and what follows is not longer than a quarter of an hour.
-func (p population) recent(now time.Time) map[string]int {
-	counts := map[string]int{}
-	for resource, c := range p {
-		counts[resource] = c.live
-		for i := len(c.gone) - 1; i >= 0 && now.Sub(c.gone[i]) < 15*time.Minute; i-- {
+func (d departures) recent(s Sample) map[string]int {
+	counts := maps.Clone(s.Objects)
+	for resource, times := range d {
+		for i := len(times) - 1; i >= 0 && s.At.Sub(times[i]) < 15*time.Minute; i-- {
 			counts[resource]++
 		}
 	}

@@ -34,6 +34,7 @@ type Sample struct {
 	Pod     string
 	At      time.Time
 	Metrics string
+	Objects map[string]int // that the server had then, by resource
 }
 
 // withoutTask notes that no Task is there: runs that look for one now may fail.
@@ -62,17 +63,21 @@ func (w *World) sample(until time.Duration) {
 	const every = 10 * time.Minute
 	for at := every / 2; at < until; at += every {
 		w.Agenda.After(at+w.Plan.Seed.Between(0, time.Minute, "sample", at.String()), func() {
+			there := map[string]int{}
+			for _, resource := range w.Server.Resources() {
+				there[resource] = len(w.Server.Objects(resource))
+			}
 			for pod, p := range w.alive {
-				w.processes.Go(func() { w.note(pod, p.door.get("/metrics")) })
+				w.processes.Go(func() { w.note(Sample{pod, time.Now(), p.door.get("/metrics"), there}) })
 			}
 		})
 	}
 }
 
-func (w *World) note(pod, metrics string) {
+func (w *World) note(s Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if metrics != "" { // else it was not there yet, or any more
-		w.facts.Samples = append(w.facts.Samples, Sample{pod, time.Now(), metrics})
+	if s.Metrics != "" { // else the process was not there yet, or any more
+		w.facts.Samples = append(w.facts.Samples, s)
 	}
 }

@@ -167,6 +167,9 @@ func (s *Server) Version() uint64 {
 	return s.version
 }
 
+// Resources are those that the server has, by their plural names, sorted.
+func (s *Server) Resources() []string { return slices.Sorted(maps.Keys(s.resources)) }
+
 // Objects are those of a resource, sorted by namespace and name.
 func (s *Server) Objects(resource string) []*Object {
 	s.mu.Lock()
