@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -264,12 +265,21 @@ func (p *Pool) settle(done Reconciled) {
 			p.queue.AddTroubled(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
 			return
 		}
-		p.queue.AddRateLimited(done.Key, p.cause("retry"))
+		ceiling := time.Duration(math.MaxInt64)
+		if apierrors.IsConflict(done.Err) {
+			ceiling = conflictCeiling
+		}
+		p.queue.AddRateLimitedWithin(done.Key, 0, ceiling, p.cause("retry"))
 	}
 	if answered(done.Err) {
 		p.queue.Release(releases, p.cfg.ReleaseGap)
 	}
 }
+
+// conflictCeiling is the longest backoff after a conflict. Somebody else was
+// quicker, which says nothing against the key: one that met a writer of 20 changes
+// a second for a minute slept for minutes after he had gone.
+const conflictCeiling = 5 * time.Second
 
 // releases is how many of the keys that back off because of the server a
 // reconcile lets go that the server has answered. With two, whose answers let
