@@ -3,6 +3,7 @@
 package e2efaults
 
 import (
+	"slices"
 	"syscall"
 	"time"
 
@@ -143,32 +144,46 @@ func kubeletStopped(s *stage) {
 	s.recovered()
 }
 
-// nodeLost: the node is silent for so long that it is given up, and its pods are
-// deleted; a run that tolerates that for no time ends.
+// nodeLost: the node is silent for so long that it is given up, and then somebody
+// says that it will not come back, which has its pods deleted without its consent.
+// (The taints that come by themselves do not come where no node is ready: Kubernetes
+// then takes it for the network's fault.)
 func nodeLost(s *stage) {
 	s.start()
-	const notReady = `{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 0}`
-	const unreachable = `{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 0}`
-	s.create("a", `podTemplate: {tolerations: [`+notReady+`, `+unreachable+`]}, `+slow(600))
+	s.create("a", slow(600))
 	s.steps("a")
 	pid, err := s.cluster.kubelet()
 	s.must(err)
 	s.must(syscall.Kill(pid, syscall.SIGSTOP))
 	defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // it may be going on already
-	s.eventually("the pod of a lost node to be deleted", func() bool {
-		pod, err := s.cluster.core.Pods(s.ns).Get(s.ctx, "a-pod", metav1.GetOptions{})
-		return err == nil && pod.DeletionTimestamp != nil
-	})
+	s.eventually("the node to be given up", func() bool { return !s.nodeReady() })
+	s.taintNode(corev1.Taint{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute})
+	defer s.taintNode()
+	s.gone("a-pod")
+	s.ends("a", "PodDeleted")
 	s.must(syscall.Kill(pid, syscall.SIGCONT))
-	run := s.until("a", "over", func(run crds.TaskRun) bool { _, over := reason(run); return over })
-	if why, _ := reason(run); why == "Succeeded" {
-		s.fatalf("it ended with %s", why)
-	}
-	s.eventually("the node to be ready", func() bool {
-		node, err := s.cluster.core.Nodes().Get(s.ctx, "localhost", metav1.GetOptions{})
-		return err == nil && ready(node)
-	})
+	s.eventually("the node to be ready", s.nodeReady)
+	s.taintNode()
 	s.recovered()
+}
+
+// taintNode gives the node these taints and no others of that key.
+func (s *stage) taintNode(taints ...corev1.Taint) {
+	s.t.Helper()
+	s.eventually("the node to take taints", func() bool {
+		node, err := s.cluster.core.Nodes().Get(s.ctx, "localhost", metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		node.Spec.Taints = append(slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService }), taints...)
+		_, err = s.cluster.core.Nodes().Update(s.ctx, node, metav1.UpdateOptions{})
+		return err == nil
+	})
+}
+
+func (s *stage) nodeReady() bool {
+	node, err := s.cluster.core.Nodes().Get(s.ctx, "localhost", metav1.GetOptions{})
+	return err == nil && ready(node)
 }
 
 func ready(node *corev1.Node) bool {

@@ -52,6 +52,8 @@ run=.
 [ -z "${SCENARIO:-}" ] || run="TestFaults/($SCENARIO)"
 [ -z "${PLAN:-}" ] || run=TestAPlan
 log=.build/e2e-faults.log
+status=0
 (cd internal/e2efaults && CLUSTER=$PWD/../../devcluster/.state/faults PROGRAM=$program IMAGE=$image PLAN=${PLAN:-} \
-  "$tests" -test.timeout 0 -test.parallel 1000 -at-once "${AT_ONCE:-12}" -test.run "$run") | tee "$log"
+  "$tests" -test.timeout 0 -test.parallel 1000 -at-once "${AT_ONCE:-12}" -test.run "$run") | tee "$log" || status=$?
 last=$(tail -n 1 "$log")
+exit $status

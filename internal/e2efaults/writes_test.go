@@ -3,6 +3,8 @@
 package e2efaults
 
 import (
+	"time"
+
 	"millrace/crds"
 	"millrace/internal/faultproxy"
 	"millrace/internal/simulation/apiserver"
@@ -66,7 +68,8 @@ func deletingLost(v apiserver.Verdict) func(*stage) {
 	}
 }
 
-// foreignWriter changes the run all the time, so that what we know is mostly old.
+// foreignWriter changes the run all the time, so that what we know is mostly old. On
+// a slow machine it is always: then the run is done when he has gone, and soon.
 func foreignWriter(s *stage) {
 	s.start()
 	s.create("a", slow(3))
@@ -75,9 +78,14 @@ func foreignWriter(s *stage) {
 		defer close(stopped)
 		s.annotate("a", stop)
 	}()
-	s.succeeds("a")
+	s.pass(30 * time.Second)
 	close(stop)
 	<-stopped
+	s.within(time.Minute, "the run to end after the foreign writer has gone", func() bool {
+		_, over := reason(s.mustGet("a"))
+		return over
+	})
+	s.succeeds("a")
 	patches := len(s.proxy.Matching(faultproxy.On{Verb: "patch", Resource: "taskruns/status", Name: "a"}))
 	if patches > 60 {
 		s.fatalf("the run took %d patches", patches)
