@@ -70,7 +70,9 @@ func (r *Reconciler) makeSure(ctx context.Context, key types.NamespacedName, o *
 	if err := r.readRun(ctx, key, o); err != nil || o.Run == nil {
 		return err
 	}
-	return r.observePod(ctx, false, o)
+	// A run that is to end takes its pod with it, though somebody has taken the label
+	// away by which the cache would have it.
+	return r.observePod(ctx, o.Run.IsCancelled(), o)
 }
 
 func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
