@@ -111,9 +111,8 @@ func (r *Reconciler) observeChildren(o *observation) error {
 // that was created together with its run may reach its cache later than the run did,
 // so the server is asked before a run fails for the want of one.
 func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err error) {
-	resolved := o.Run.Status.PipelineSpec != nil || o.Run.IsDone()
-	if unread := o.Unreadable != nil; resolved || unread {
-		return nil
+	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
+		return nil //nolint:nilerr // that the run cannot be read, the plan will say
 	}
 	if ref := remote(o.Run, r.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
