@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"net"
 	"os"
@@ -32,7 +33,8 @@ import (
 //	PLAN='seed=7 workload=…'  one plan, as a failure prints it, with its whole timeline
 //	SEEDS=500 [FROM=1]        the storms of many seeds
 //	REPLAYS=20 [SEEDS, FROM]  the storms of some seeds, so many times each
-//	PLANS=all                 all systematic plans; PLANS=10: so many of each kind
+//	PLANS=all                 systematic plans: all crashes, of the rest today's part;
+//	                          PLANS=every: all; PLANS=10: so many of each kind
 //	                          none of them: a few of each, others each day
 //	SHRINK=1m                 how long a failing plan is made smaller
 //	TIMELINES=DIRECTORY       where timelines are written. Default: .build/simulation
@@ -217,9 +219,8 @@ func firstDifference(t *testing.T, p simulation.Plan) string {
 	return "not here, in 20 plays"
 }
 
-// plans are systematic plans of every workload: all of them, or as many of each kind
-// as PLANS says. The burst has more of them than all others together, since fifty
-// runs do the same: of what is not a crash, each day has a part.
+// plans are systematic plans of every workload: as many of each kind as PLANS says,
+// or all; of what is not a crash, a workload has a part of each day, if it has many.
 func plans(t *testing.T) (all []simulation.Plan) {
 	t.Helper()
 	for i, w := range simulation.Workloads() {
@@ -230,10 +231,10 @@ func plans(t *testing.T) (all []simulation.Plan) {
 		most := fromEnvironment(plansEnv, fewPlans)
 		limits := simulation.Limits{Crash: most, Stale: most, Unseen: most}
 		switch {
-		case os.Getenv(plansEnv) == "all" && len(r.Trace.Writes) > 100:
-			limits = simulation.Limits{Crash: len(r.Trace.Writes) * 3, Stale: 250, Unseen: 250}
 		case os.Getenv(plansEnv) == "all":
-			limits = simulation.NoLimits()
+			limits = simulation.Limits{Crash: math.MaxInt, Stale: 50, Unseen: 80}
+		case os.Getenv(plansEnv) == "every":
+			limits = simulation.Limits{Crash: math.MaxInt, Stale: math.MaxInt, Unseen: math.MaxInt}
 		case most == 0:
 			*[]*int{&limits.Crash, &limits.Stale, &limits.Unseen}[(i+today())%3] = 1
 		}

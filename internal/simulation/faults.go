@@ -201,7 +201,7 @@ func updates(r apiserver.Request) bool {
 
 // work is what a crash can fall between: writes other than Leases and Events.
 func work(r apiserver.Request) bool {
-	return r.Writes() && (r.Resource == "taskruns" || r.Resource == "pods" || r.Resource == "persistentvolumeclaims")
+	return r.Writes() && slices.Contains([]string{"taskruns", "pods", "persistentvolumeclaims", "pipelineruns"}, r.Resource)
 }
 
 func createsPod(r apiserver.Request) bool { return r.Verb == "create" && r.Resource == "pods" }

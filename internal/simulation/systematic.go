@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -27,9 +26,6 @@ func Systematic(clean *Result, most Limits) []Plan {
 
 // Limits are how many plans there are at most of each kind.
 type Limits struct{ Crash, Stale, Unseen int }
-
-// NoLimits are those of all plans.
-func NoLimits() Limits { return Limits{math.MaxInt, math.MaxInt, math.MaxInt} }
 
 func crashes(base Plan, t *Trace) []Plan {
 	var plans []Plan
