@@ -174,6 +174,23 @@ func TestOnePlan(t *testing.T) {
 	fmt.Printf("plan=%q violations=%d\n", p, len(r.Violations))
 }
 
+// Plans that once broke something, and must not again.
+func TestWhatWasFoundStaysFixed(t *testing.T) {
+	onlyIf(t)
+	for _, text := range []string{
+		// A pod was deleted on the word of a run from before it had waited for quota.
+		`seed=20787 workload="quota refuses at first" stale=taskruns:3:12`,
+	} {
+		p, err := simulation.ParsePlan(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := judged(t, p, map[string]*simulation.Result{}); len(r.Violations) > 0 {
+			t.Error(explained(t, r))
+		}
+	}
+}
+
 func TestAStormIsTheSameEachTime(t *testing.T) {
 	onlyIf(t, replaysEnv, seedsEnv)
 	replays, some := fromEnvironment(replaysEnv, 3), seeds(fewReplayed)

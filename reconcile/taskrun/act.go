@@ -2,11 +2,13 @@ package taskrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -116,6 +118,9 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreateRequest:
 		return r.createRequest(ctx, o, a.Request)
 	case DeletePod:
+		if err := r.confirm(ctx, key, o); err != nil {
+			return false, err
+		}
 		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
@@ -129,6 +134,21 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	default:
 		panic(fmt.Sprintf("action %T", action))
 	}
+}
+
+// confirm asks the server whether the run is still what was observed, since a
+// deleted pod does not come back when the write of the status is refused: a process
+// that was started anew, and was shown a run from before it waited for quota, took
+// it for one that was out of time.
+func (r *Reconciler) confirm(ctx context.Context, key types.NamespacedName, o *observation) error {
+	now, err := r.parts.Client.GetTaskRun(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read the run before its pod is deleted: %w", err)
+	}
+	if now.ResourceVersion != o.Run.ResourceVersion {
+		return apierrors.NewConflict(schema.GroupResource{Group: crds.Group, Resource: crds.ResourceTaskRuns}, key.Name, errors.New("the run has changed since it was observed"))
+	}
+	return nil
 }
 
 // judged takes an answer that no other try would change into the observation:
