@@ -54,7 +54,7 @@ var table = map[string][]string{
 	"internal/simulation/dialogue":  {"internal/simulation/apiserver"},
 	"internal/simulation/turnstile": {},
 	"internal/simulation/planted":   {"internal/simulation", "internal/simulation/turnstile"},
-	"internal/simulation/apiserver": {"crds", "internal/simulation/turnstile"},
+	"internal/simulation/apiserver": {"crds", "wire", "internal/simulation/turnstile"}, // wire, in a test: it reads what was spoilt
 	"internal/simulation/kubelet":   {"crds", "internal/simulation/apiserver", "internal/simulation/turnstile"},
 	// 6: main meets all.
 }
