@@ -603,10 +603,21 @@ func (d decision) timedOut() bool {
 	if whose(d.Pod, d.Run) != ours || !complete(d.Pod) {
 		return true
 	}
+	if ranOut(d.Pod, limit) {
+		return true
+	}
 	// Times of pods are in whole seconds, and a pod that we ended, ended in the
 	// second of the deadline at the earliest.
 	finished := finishedAt(d.Pod)
 	return finished.IsZero() || !finished.Before(deadline)
+}
+
+// ranOut tells a pod that failed because the kubelet held it to the deadline that
+// it was made with, which is later than the run's: the node's clock may tell
+// another time, and need not be believed for that.
+func ranOut(pod *corev1.Pod, limit time.Duration) bool {
+	made := pod.Spec.ActiveDeadlineSeconds
+	return pod.Status.Reason == "DeadlineExceeded" && made != nil && *made == activeDeadline(limit) && failed(pod)
 }
 
 // untilTimeout is how long the attempt may still take; 0 for ever.
