@@ -103,7 +103,7 @@ func (p *Plan) set(name, value string) (err error) {
 		p.Workload = value
 	case "chaos":
 		p.Chaos, err = strconv.ParseFloat(value, 64)
-		if !(p.Chaos >= 0 && p.Chaos < 1e6) { //nolint:staticcheck // it may be no number
+		if !(p.Chaos >= 0 && p.Chaos < 1e6) { // so that it is a number
 			return fmt.Errorf("%s is no multiple", value)
 		}
 	case "only":

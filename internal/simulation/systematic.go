@@ -28,7 +28,7 @@ func Systematic(clean *Result, most Limits) []Plan {
 type Limits struct{ Crash, Stale, Unseen int }
 
 func crashes(base Plan, t *Trace) []Plan {
-	var plans []Plan
+	plans := make([]Plan, 0, 3*len(t.Writes))
 	for i := range t.Writes {
 		for _, when := range []apiserver.Moment{apiserver.BeforeActing, apiserver.BeforeAnswering, apiserver.AfterAnswering} {
 			p := base

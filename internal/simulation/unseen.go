@@ -85,8 +85,8 @@ func (b *blindfold) hides(e apiserver.Event) (v apiserver.EventVerdict, due bool
 	return apiserver.EventVerdict{Skip: true}, true
 }
 
-// kept takes note of what a blindfold does: something goes wrong.
-func (w *World) kept(format string, args ...any) {
+// keptf takes note of what a blindfold does: something goes wrong.
+func (w *World) keptf(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.facts.Faults["a change kept from a process"]++

@@ -102,7 +102,7 @@ func newWorld(p Plan, s Setting) *World {
 		alive: map[string]*process{}, lives: map[string]int{}, ledger: newLedger(p), lines: newLines(),
 	}
 	w.interference = newInterference(p, w.ledger)
-	w.interference.blindfold = newBlindfold(p, w.kept)
+	w.interference.blindfold = newBlindfold(p, w.keptf)
 	if p.Chaos == 0 {
 		w.trace = newTrace()
 		w.interference.trace = w.trace
