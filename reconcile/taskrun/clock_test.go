@@ -61,3 +61,18 @@ func TestAPodThatLostItsOwnerHasBegunAllTheSame(t *testing.T) {
 		}
 	}
 }
+
+// The second attempt has waited for quota. It does not begin before the first ended.
+func TestAnAttemptBeginsAfterTheOneBefore(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build", UID: "u1"}}
+	run.Status.Conditions.Set(ongoing(crds.TaskRunReasonStarted, ""), now.Add(-time.Minute))
+	ended := metav1.NewTime(now.Add(-30 * time.Second))
+	run.Status.RetriesStatus = []crds.TaskRunStatus{{}}
+	run.Status.RetriesStatus[0].CompletionTime = &ended
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: podName(run), CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
+	d := decision{observation: observation{Run: run, Pod: pod}, now: now}
+	if at := d.adopt().StartTime; at.Before(&ended) {
+		t.Errorf("it began at %s, and the first ended at %s", at, ended)
+	}
+}

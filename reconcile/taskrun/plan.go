@@ -695,12 +695,17 @@ func (d decision) adopt() crds.TaskRunStatus {
 }
 
 // madeAt is when the pod was made, by the server's clock, as far as that can be by
-// this machine's: not before the run was first said to be under way, and not in the
-// future. A server that is an hour behind would have the run timed out.
+// this machine's: not before the run was first said to be under way or an earlier
+// attempt had ended, and not in the future. A server that is an hour behind would have the run timed out.
 func (d decision) madeAt() *metav1.Time {
 	at := d.Pod.CreationTimestamp
 	if c, ok := d.Run.Status.Conditions.Get(crds.ConditionSucceeded); ok && at.Before(&c.LastTransitionTime) {
 		at = c.LastTransitionTime
+	}
+	if n := len(d.Run.Status.RetriesStatus); n > 0 {
+		if before := d.Run.Status.RetriesStatus[n-1].CompletionTime; before != nil && at.Before(before) {
+			at = *before
+		}
 	}
 	if at.Time.After(d.now) {
 		at = metav1.NewTime(d.now.Truncate(time.Second))
