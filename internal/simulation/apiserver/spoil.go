@@ -73,7 +73,7 @@ func spoilList(a ask, p page) []byte {
 		head := fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`, a.resource.Kind, a.resource.apiVersion(), must(json.Marshal(p.ListMeta)))
 		return fmt.Appendf(nil, "%s%s]}\n", head, bytes.Join(items, []byte(",")))
 	}
-	list := block(nil, 1, must(p.ListMeta.Marshal()))
+	list := block(nil, 1, must(p.Marshal()))
 	for i, o := range p.objects {
 		body := bodyOf(o)
 		if i == item {
@@ -151,7 +151,7 @@ func spoilBody(o *Object, how Spoiling) (about metav1.TypeMeta, body []byte) {
 	case Malformed:
 		return about, append(bytes.Clone(body), 3<<3|2, 0xff, 0x7f) // a status that is longer than what is left
 	case Nameless:
-		return about, append([]byte{1<<3 | 0, 7}, body...) // metadata that are a number
+		return about, append([]byte{1 << 3, 7}, body...) // metadata that are a number
 	case WrongKind:
 		metadata := must(metadataOf(o))
 		return metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, block(nil, 1, metadata)
