@@ -74,7 +74,11 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreateClaim:
 		return o.created(a.Claim.Name, r.parts.Client.CreateClaim(ctx, a.Claim))
 	case CreateRequest:
-		return o.created(a.Request.Name, r.parts.Client.CreateRequest(ctx, a.Request))
+		err := r.parts.Client.CreateRequest(ctx, a.Request)
+		if apierrors.IsAlreadyExists(err) { // and it was not found to be ours: its name says nothing of the UID
+			err = notGone(a.Request.Kind, a.Request.Name)
+		}
+		return o.created(a.Request.Name, err)
 	case CreateTaskRun:
 		version, err := r.parts.Client.CreateTaskRun(ctx, a.Run)
 		return r.made(ctx, key, o, ofTaskRun(a.Run), caches.TaskRuns, version, err)
@@ -132,24 +136,31 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 // does the child of a deleted PipelineRun of our name, once the garbage collector comes
 // to it: that is waited for.
 func (r *Reconciler) adopt(ctx context.Context, key types.NamespacedName, o *observation, c child, exists error) error {
-	there, meta, err := r.getChild(ctx, beside(key, c.Name), c.Kind)
+	there, err := r.getChild(ctx, beside(key, c.Name), c.Kind)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // it has gone meanwhile: the next plan makes it
 	case err != nil:
 		return fmt.Errorf("get %s: %w", c.Kind, err)
 	}
-	switch controller := metav1.GetControllerOf(meta); {
+	switch controller := metav1.GetControllerOf(there.object); {
+	case controller != nil && controller.UID == o.Run.UID && !there.mayBeOf(c.PipelineTask):
+		o.Refused[c.Name] = fmt.Errorf("that is the name of a run of pipeline task %q, too; call one of the two tasks something else: %w", there.PipelineTask, exists)
 	case controller != nil && controller.UID == o.Run.UID:
-		r.found(key, o, there, meta)
-	case meta.GetDeletionTimestamp() != nil,
+		r.found(key, o, there)
+	case there.object.GetDeletionTimestamp() != nil,
 		controller != nil && controller.Kind == crds.KindPipelineRun && controller.Name == o.Run.Name:
-		o.Refused[c.Name] = apierrors.NewConflict(schema.GroupResource{Group: crds.Group, Resource: c.Kind}, c.Name,
-			errors.New("one that does not belong to this run has not gone yet"))
+		o.Refused[c.Name] = notGone(c.Kind, c.Name)
 	default:
 		o.Refused[c.Name] = exists
 	}
 	return nil
+}
+
+// notGone is for a name that will be free, and is not yet.
+func notGone(kind, name string) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: crds.Group, Resource: kind}, name,
+		errors.New("one that does not belong to this run has not gone yet"))
 }
 
 func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName, o *observation, change PatchMetadata) error {

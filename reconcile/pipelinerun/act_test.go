@@ -434,3 +434,121 @@ func TestWhatIsRememberedIsWhatIsThere(t *testing.T) {
 		t.Errorf("with restarts (-), without (+):\n%s", diff)
 	}
 }
+
+var runKey = types.NamespacedName{Namespace: "default", Name: "run"}
+
+func overQuota(what string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "x", errors.New("exceeded quota: "+what))
+}
+
+const withClaim = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  workspaces: [{name: w, volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}]
+  pipelineSpec:
+    workspaces: [{name: w}]
+    tasks:
+    - name: a
+      workspaces: [{name: w}]
+      taskSpec: {workspaces: [{name: w}], steps: [{image: busybox}]}
+`
+
+// A claim that a quota does not allow is asked for once in a while, with the reason in
+// the condition, and no task begins without it.
+func TestARefusedClaimIsToldAndWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, withClaim)
+		c.refuseClaims = overQuota("persistentvolumeclaims")
+		result, err := c.rec.Reconcile(t.Context(), runKey)
+		if err != nil || result.RequeueAfter == 0 {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if message := c.run().Succeeded().Message; !strings.Contains(message, "exceeded quota: persistentvolumeclaims") {
+			t.Errorf("the run says %q", message)
+		}
+		if asked := len(c.calls) - len(slices.DeleteFunc(slices.Clone(c.calls), func(call string) bool { return call == "create claim" })); asked != 1 {
+			t.Errorf("the claim was asked for %d times", asked)
+		}
+		if len(c.made) > 0 {
+			t.Errorf("%v were made without their volume", c.made)
+		}
+		c.refuseClaims = nil
+		c.settle(nil)
+		if len(c.made) != 1 || len(c.claims) != 1 {
+			t.Errorf("made %v with claims %v", c.made, c.claims)
+		}
+	})
+}
+
+const sameName = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - name: a
+      matrix: {params: [{name: p, value: [one, two]}]}
+      taskSpec: {params: [{name: p}], steps: [{image: busybox}]}
+    - name: a-0
+      taskSpec: {steps: [{image: busybox}]}
+`
+
+// Two tasks whose runs would have one name: the one that comes second is not taken for
+// done by the run of the other.
+func TestATaskDoesNotTakeTheRunOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, sameName)
+		c.settle(nil)
+		for _, name := range c.made {
+			c.ends(name, corev1.ConditionTrue, "Succeeded")
+		}
+		c.settle(nil)
+		run := c.run()
+		if run.IsSuccessful() {
+			t.Errorf("the run has succeeded with %v: %+v", c.made, run.Status.ChildReferences)
+		}
+		if condition := run.Succeeded(); condition.Reason != string(crds.PipelineRunReasonCreateRunFailed) || !strings.Contains(condition.Message, "run-a-0") {
+			t.Errorf("the run is at %+v", condition)
+		}
+	})
+}
+
+// What a child has left is read where its end was seen: a cache that is between the two
+// has the child without results.
+func TestResultsAreReadWhereTheEndWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, twoTasks)
+		c.settle(nil)
+		old := *c.taskRun("run-a")
+		raw := c.objects[crds.ResourceTaskRuns]["run-a"]
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		c.frozen = true
+		c.put(crds.ResourceTaskRuns, "run-a", raw)
+		c.patch(crds.ResourceTaskRuns, "run-a", `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.rec.parts.Caches.TaskRun = func(types.NamespacedName) (crds.TaskRun, bool, error) { return old, true, nil }
+		if _, err := c.rec.Reconcile(t.Context(), runKey); err != nil {
+			t.Fatal(err)
+		}
+		if run := c.run(); run.IsDone() {
+			t.Errorf("the run is at %+v", run.Succeeded())
+		}
+		if c.objects[crds.ResourceTaskRuns]["run-b"] == nil {
+			t.Errorf("the second task has not begun: %v", c.calls)
+		}
+	})
+}
+
+// A run of another controller is not remembered: its end would not be noticed.
+func TestARunOfAnotherControllerIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, strings.Replace(oneTask, "spec:", "spec:\n  managedBy: example.dev/other", 1))
+		c.settle(nil)
+		if n := len(c.rec.memory.runs); n > 0 || len(c.calls) > 0 {
+			t.Errorf("%d runs are remembered, after %v", n, c.calls)
+		}
+	})
+}

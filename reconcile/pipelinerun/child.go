@@ -47,7 +47,7 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 		runs = append(runs, run{ref, made[name]})
 		switch {
 		case made[name] != nil:
-		case d.Refused[name] != nil, len(d.Refused) >= maxRefused:
+		case d.Refused[name] != nil, len(d.Refused) >= maxRefused, d.lacksClaim():
 			whole = false
 		default:
 			action, err := d.create(t, name, c)
@@ -167,7 +167,7 @@ func (d *decision) metadata(t *task, name string, own crds.PipelineTaskRunSpec) 
 	}
 	maps.Copy(labels, d.Run.Labels)
 	maps.Copy(annotations, d.Run.Annotations)
-	delete(annotations, annotationLastApplied)
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return staysWithRun(name) })
 	if own.Metadata != nil {
 		maps.Copy(labels, own.Metadata.Labels)
 		maps.Copy(annotations, own.Metadata.Annotations)

@@ -172,11 +172,7 @@ func (r *Reconciler) results(ctx context.Context, key types.NamespacedName, kind
 		if run == nil || err != nil {
 			return nil, err
 		}
-		results := make([]crds.TaskRunResult, 0, len(run.Status.Results))
-		for _, result := range run.Status.Results {
-			results = append(results, crds.TaskRunResult{Name: result.Name, Type: crds.ParamTypeString, Value: crds.NewString(result.Value)})
-		}
-		return results, nil
+		return customResults(run), nil
 	default:
 		run, err := whole(ctx, at, r.parts.Caches.TaskRun, r.parts.Client.GetTaskRun)
 		if run == nil || err != nil {
@@ -184,6 +180,14 @@ func (r *Reconciler) results(ctx context.Context, key types.NamespacedName, kind
 		}
 		return run.Status.Results, nil
 	}
+}
+
+func customResults(run *crds.CustomRun) []crds.TaskRunResult {
+	results := make([]crds.TaskRunResult, 0, len(run.Status.Results))
+	for _, result := range run.Status.Results {
+		results = append(results, crds.TaskRunResult{Name: result.Name, Type: crds.ParamTypeString, Value: crds.NewString(result.Value)})
+	}
+	return results
 }
 
 // whole is a child that is to be read: from the cache, or from the server where the

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,14 @@ const (
 	annotationOnError     = "pipeline.tekton.dev/pipeline-task-on-error"
 	annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
+
+// staysWithRun tells annotations of a run that its children do not get: what kubectl
+// compares the run with, and what Tekton's Chains and Results note on each object once
+// they are done with it, so that a child which had it from the start would be passed over.
+func staysWithRun(annotation string) bool {
+	return annotation == annotationLastApplied ||
+		strings.HasPrefix(annotation, "chains.tekton.dev/") || strings.HasPrefix(annotation, "results.tekton.dev/")
+}
 
 // childName is the run of a task, or the one of a combination of its matrix. It is
 // the same for every reconcile, so that a second run for the same cannot be made: the

@@ -193,7 +193,7 @@ func (o *observation) kindOf(name string) string {
 // by a program that ran before this one, or an instant ago. One that is somebody
 // else's is not there, for this run.
 func (r *Reconciler) readChild(ctx context.Context, key types.NamespacedName, o *observation, kind, name string) error {
-	c, meta, err := r.getChild(ctx, beside(key, name), kind)
+	there, err := r.getChild(ctx, beside(key, name), kind)
 	switch {
 	case apierrors.IsNotFound(err):
 		o.Gone[name] = true
@@ -201,33 +201,46 @@ func (r *Reconciler) readChild(ctx context.Context, key types.NamespacedName, o 
 	case err != nil:
 		return fmt.Errorf("get %s: %w", kind, err)
 	}
-	if controller := metav1.GetControllerOf(meta); controller == nil || controller.UID != o.Run.UID {
+	if controller := metav1.GetControllerOf(there.object); controller == nil || controller.UID != o.Run.UID {
 		o.Gone[name] = true
 		return nil
 	}
-	r.found(key, o, c, meta)
+	r.found(key, o, there)
 	return nil
 }
 
-// found takes note of a child that the cache does not show yet.
-func (r *Reconciler) found(key types.NamespacedName, o *observation, c child, meta metav1.Object) {
-	r.parts.Gate.Wrote(key, r.cacheOf(c.Kind), meta.GetResourceVersion())
-	o.Children = append(o.Children, c)
+// found takes note of a child that the cache does not show yet, and of what one that
+// has ended has left: when the plan asks for it, the cache may have come to a state of
+// the child before its end.
+func (r *Reconciler) found(key types.NamespacedName, o *observation, there wholeChild) {
+	r.parts.Gate.Wrote(key, r.cacheOf(there.Kind), there.object.GetResourceVersion())
+	o.Children = append(o.Children, there.child)
+	if there.done() {
+		o.Results[there.Name] = there.results
+	}
 }
 
-func (r *Reconciler) getChild(ctx context.Context, key types.NamespacedName, kind string) (child, metav1.Object, error) {
+// A wholeChild is a child as the server has it.
+type wholeChild struct {
+	child
+
+	object  metav1.Object
+	results []crds.TaskRunResult
+}
+
+func (r *Reconciler) getChild(ctx context.Context, key types.NamespacedName, kind string) (wholeChild, error) {
 	if kind == crds.KindCustomRun {
 		run, err := r.parts.Client.GetCustomRun(ctx, key)
 		if err != nil {
-			return child{}, nil, err
+			return wholeChild{}, err
 		}
-		return ofCustomRun(run), run, nil
+		return wholeChild{ofCustomRun(run), run, customResults(run)}, nil
 	}
 	run, err := r.parts.Client.GetTaskRun(ctx, key)
 	if err != nil {
-		return child{}, nil, err
+		return wholeChild{}, err
 	}
-	return ofTaskRun(run), run, nil
+	return wholeChild{ofTaskRun(run), run, run.Status.Results}, nil
 }
 
 // cacheOf is where a child of that kind will be seen.

@@ -127,7 +127,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if o == nil || err != nil {
 		return reconcile.Result{}, err
 	}
-	defer r.memory.keep(key, o)
+	if r.config.ours(o.Run) { // of others' runs no reconcile would see the end, which is to forget them
+		defer r.memory.keep(key, o)
+	}
 	for range maxPlans {
 		p := plan(*o, time.Now(), r.config)
 		if o.settles(p) {

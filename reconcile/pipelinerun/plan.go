@@ -72,6 +72,11 @@ func (c child) done() bool {
 	return c.Status == corev1.ConditionTrue || c.Status == corev1.ConditionFalse
 }
 
+// mayBeOf tells whether a child of the right name is that task's: the one that ends a
+// matrix's name with its number can have the name of a task that is called so. One that
+// has lost its label is what it is called.
+func (c child) mayBeOf(task string) bool { return c.PipelineTask == "" || c.PipelineTask == task }
+
 // A Plan is what one reconcile is going to do: the actions in their order, then
 // what it has to find out, after which another plan is made at once; else, a pause.
 type Plan struct {

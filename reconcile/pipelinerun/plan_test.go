@@ -176,3 +176,65 @@ func TestLargeGraphsTakeLinearWork(t *testing.T) {
 		t.Errorf("four times the tasks took %.0f allocations instead of %.0f", work[2000], work[500])
 	}
 }
+
+// So it is with a question to a resolver.
+func TestARefusedRequestIsToldAndWaitedFor(t *testing.T) {
+	run := parse(t, "metadata: {name: run}\nspec: {pipelineRef: {resolver: git, params: [{name: url, value: x}]}}")
+	w := newWorld(t, run)
+	w.config.Resolver = func(string) bool { return true }
+	name := text(w.reconcile()[0])
+	name = strings.Fields(name[strings.Index(name, "ResolutionRequest "):])[1]
+	w.run, w.request = parse(t, "metadata: {name: run}\nspec: {pipelineRef: {resolver: git, params: [{name: url, value: x}]}}"), nil
+	w.run.Namespace, w.run.UID = "default", "uid-of-run"
+	w.refuse[name] = overQuota("resolutionrequests")
+	w.reconcile()
+	w.now = w.now.Add(20 * time.Second)
+	plans := w.reconcile()
+	if message := w.run.Succeeded().Message; !strings.Contains(message, "exceeded quota: resolutionrequests") {
+		t.Errorf("the run says %q", message)
+	}
+	if last := plans[len(plans)-1]; last.Requeue < 10*time.Second {
+		t.Errorf("after 20 s it is asked again in %s", last.Requeue)
+	}
+}
+
+const tooManyLater = `
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - {name: first, taskSpec: {results: [{name: r, type: array}], steps: [{image: x}]}}
+    - {name: b, runAfter: [first], taskSpec: {steps: [{image: x}]}}
+    - name: c
+      matrix: {params: [{name: p, value: "$(tasks.first.results.r[*])"}]}
+      taskSpec: {params: [{name: p}], steps: [{image: x}]}
+`
+
+// The children that a run names are those that were made: not those that were about to
+// be, when it turned out that the run cannot go on.
+func TestAFailedRunNamesNoChildThatWasNotMade(t *testing.T) {
+	w := newWorld(t, parse(t, tooManyLater))
+	w.config.MaxMatrix = 2
+	w.reconcile()
+	w.end("run-first", "Succeeded", crds.TaskRunResult{Name: "r", Value: crds.NewArray("1", "2", "3")})
+	w.reconcile()
+	if !w.run.IsFailed() {
+		t.Fatalf("the run is at %+v", w.run.Succeeded())
+	}
+	for _, ref := range w.run.Status.ChildReferences {
+		if w.child(ref.Name) == nil {
+			t.Errorf("%s is named, and was not made", ref.Name)
+		}
+	}
+}
+
+// What Tekton's other programs note on a PipelineRun is of that run: a child that had
+// the note of Chains would pass for signed, and that of Results for recorded.
+func TestReservedAnnotationsStayWithTheRun(t *testing.T) {
+	w := newWorld(t, parse(t, twoAtOnce))
+	w.run.Annotations = map[string]string{"chains.tekton.dev/signed": "true", "results.tekton.dev/record": "a/b", "kept": "yes"}
+	w.reconcile()
+	if got := text(w.taskRuns["run-a"].Annotations); got != `{"kept":"yes"}` {
+		t.Errorf("the child has %s", got)
+	}
+}

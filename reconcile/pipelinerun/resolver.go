@@ -26,19 +26,11 @@ func (d *decision) awaitResolver() *Plan {
 	if ref == nil || d.Run.Spec.PipelineSpec != nil {
 		return nil
 	}
-	p := d.write("a resolver fetches the pipeline", d.set(d.Run.Status, ongoing(crds.PipelineRunReasonResolvingPipelineRef,
-		fmt.Sprintf("PipelineRun %s/%s awaiting remote resource", d.Run.Namespace, d.Run.Name))))
 	if d.Request == nil {
-		if r := d.answers(); r != nil {
-			p = d.refuse(r)
-			return &p
-		}
-		if len(d.Refused) == 0 {
-			p.Actions = append(p.Actions, CreateRequest{resolution.Request(d.Run.Namespace, d.Run.Name, owner(d.Run), *ref)})
-		}
-		p.Requeue = soonest(time.Second, d.retry)
+		p := d.askResolver(*ref)
 		return &p
 	}
+	p := d.resolving("")
 	pipeline, source, err := resolution.Read[crds.Pipeline](d.Request, crds.KindPipeline, d.now)
 	switch {
 	case errors.Is(err, resolution.ErrPending):
@@ -50,4 +42,26 @@ func (d *decision) awaitResolver() *Plan {
 		d.Pipeline, d.found = pipeline, source
 	}
 	return nil
+}
+
+// askResolver makes the request. One that is refused for now is made again later, and
+// the run says why it waits.
+func (d *decision) askResolver(ref crds.ResolverRef) Plan {
+	if r := d.answers(); r != nil {
+		return d.refuse(r)
+	}
+	if d.waitsFor != "" {
+		p := d.resolving("; " + d.waitsFor)
+		p.Requeue = d.retry
+		return p
+	}
+	p := d.resolving("")
+	p.Actions = append(p.Actions, CreateRequest{resolution.Request(d.Run.Namespace, d.Run.Name, owner(d.Run), ref)})
+	p.Requeue = time.Second
+	return p
+}
+
+func (d *decision) resolving(detail string) Plan {
+	return d.write("a resolver fetches the pipeline", d.set(d.Run.Status, ongoing(crds.PipelineRunReasonResolvingPipelineRef,
+		fmt.Sprintf("PipelineRun %s/%s awaiting remote resource%s", d.Run.Namespace, d.Run.Name, detail))))
 }

@@ -44,6 +44,7 @@ type server struct {
 	faults               map[int]fault // by the number of the call, from 0
 	onFault              func()        // called before the faulted call is acted on
 	refuse               error         // the answer to the creation of children, if set
+	refuseClaims         error         // likewise, of claims
 	room                 int           // bytes that a PipelineRun may have, if set
 	decodedPRs           int
 	decodedTRs           int
@@ -317,6 +318,8 @@ func (s *server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeCl
 	switch {
 	case !done:
 		return err
+	case s.refuseClaims != nil:
+		return s.refuseClaims
 	case s.claims[claim.Name]:
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "persistentvolumeclaims"}, claim.Name)
 	}

@@ -128,7 +128,7 @@ func (d *decision) tally() (missing []string) {
 // adopt finds runs that were made and not written down: the writer has died between
 // the two. A task whose matrix is not all made yet is ready once more.
 func (t *task) adopt(pr *crds.PipelineRun, byName map[string]*child, labelled []*child) {
-	if single := byName[childName(pr, t.Name, 0, 1)]; single != nil {
+	if single := byName[childName(pr, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
 		labelled = []*child{single}
 	}
 	slices.SortFunc(labelled, byNumber)

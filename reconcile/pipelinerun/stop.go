@@ -99,7 +99,8 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 // fail ends a run that cannot go on, and stops what it has begun.
 func (d *decision) fail(r *refusal) Plan {
 	status := d.Run.Status
-	for _, t := range d.tasks {
+	for _, t := range d.tasks { // of runs that were about to be made there is nothing to tell
+		t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return r.child == nil })
 		t.recorded = t.recorded || len(t.runs) > 0
 	}
 	status.ChildReferences = d.references(status)

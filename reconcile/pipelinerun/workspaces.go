@@ -96,6 +96,13 @@ func (d *decision) propagatedWorkspaces(t *task) []string {
 	return names
 }
 
+// lacksClaim tells that a claim was refused: nothing begins without its volume.
+func (d *decision) lacksClaim() bool {
+	return len(d.Refused) > 0 && slices.ContainsFunc(d.Run.Spec.Workspaces, func(b crds.WorkspaceBinding) bool {
+		return b.VolumeClaimTemplate != nil && d.Refused[claimName(d.Run.UID, b)] != nil
+	})
+}
+
 // claims are made once, before the first child.
 func (d *decision) claims() []Action {
 	var actions []Action
