@@ -54,23 +54,62 @@ func taskParams(v variables.Set, t *task, combination crds.Params) crds.Params {
 // are put into its text, as Tekton does; but a run replaces variables in that text
 // again, so that a value which looks like one would become another. Such a value is
 // given to the run as a parameter, and the text has the reference to that: what was
-// put in is never looked at again, through both.
+// put in is never looked at again, through both. Where values look like variables only
+// together with what is beside them, as in $($(params.x)), all are given.
 type propagation struct {
 	variables.Set
 
+	all   bool        // every value is given
 	given crds.Params // what the run must be given besides its own
 }
 
 // propagate replaces variables in an embedded task. own are the parameters that the
 // run is given anyway; they and those that the task has a default for are its own.
 func (d *decision) propagate(t *task, own crds.Params) (*crds.TaskSpec, crds.Params, error) {
-	p := propagation{Set: variables.New()}
-	p.Budget = d.vars.Budget
 	raw, err := json.Marshal(t.TaskSpec.TaskSpec)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode the task: %w", err)
 	}
-	text := string(raw)
+	before := string(raw)
+	spec, given, err := d.propagateInto(t, own, before, false)
+	if err != nil || !strings.Contains(before, "$(") {
+		return spec, given, err
+	}
+	after, err := json.Marshal(spec)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the task: %w", err)
+	}
+	if formed(before, string(after)) {
+		return d.propagateInto(t, own, before, true)
+	}
+	return spec, given, nil
+}
+
+// formed tells that a text has a variable of the task which it had not, or more often
+// than it had. References to what is given for the sake of its values are no such.
+func formed(before, after string) bool {
+	counts := map[string]int{}
+	variables.References(before, func(name string) { counts[name]++ })
+	more := false
+	variables.References(after, func(name string) {
+		if counts[name]--; counts[name] < 0 && replacedByRun(name) {
+			more = true
+		}
+	})
+	return more
+}
+
+// replacedByRun tells names that a TaskRun may know. The JSON of a text has a backslash
+// before each quote.
+func replacedByRun(name string) bool {
+	scopes := []string{"params", "inputs.params", "results", "context.", "workspaces.", "steps.", "step.", "tasks.", "credentials.", "artifacts."}
+	return !strings.HasPrefix(name, `params[\"tasks.`) &&
+		slices.ContainsFunc(scopes, func(scope string) bool { return strings.HasPrefix(name, scope) })
+}
+
+func (d *decision) propagateInto(t *task, own crds.Params, text string, all bool) (*crds.TaskSpec, crds.Params, error) {
+	p := propagation{Set: variables.New(), all: all}
+	p.Budget = d.vars.Budget
 	p.setParams(d, t, own, text)
 	p.setResults(d, t)
 	for name, value := range d.of(t).Strings {
@@ -101,7 +140,7 @@ func (p *propagation) setParams(d *decision, t *task, own crds.Params, text stri
 		case hidden[name]:
 		case declared[name]: // the task asks for it, and nobody has given it
 			p.given = append(p.given, crds.Param{Name: name, Value: value})
-		case !looksLikeVariables(value):
+		case !p.all && !looksLikeVariables(value):
 			p.SetParams(map[string]crds.ParamValue{name: value})
 		case strings.Contains(text, name):
 			p.given = append(p.given, crds.Param{Name: name, Value: value})
@@ -122,7 +161,7 @@ func (p *propagation) setResults(d *decision, t *task) {
 		if !ok {
 			continue
 		}
-		if looksLikeVariables(value) {
+		if p.all || looksLikeVariables(value) {
 			name := "tasks." + r.task + ".results." + r.result
 			p.given = append(p.given, crds.Param{Name: name, Value: value})
 			value = referTo(name, value)
