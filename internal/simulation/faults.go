@@ -71,11 +71,12 @@ func requestFaults() []requestFault {
 // refusedOnce are refusals of a pod that may be taken the next time: no run is to
 // fail for them.
 func refusedOnce() []requestFault {
-	var faults []requestFault
-	for kind, err := range map[string]*apierrors.StatusError{
+	refusals := map[string]*apierrors.StatusError{
 		"quota exceeded": quotaExceeded(), "LimitRange": limitRange(), "another webhook's No": webhookSaysNo(),
 		"another webhook is away": webhookAway(), "no ServiceAccount": noServiceAccount(),
-	} {
+	}
+	faults := make([]requestFault, 0, len(refusals))
+	for kind, err := range refusals {
 		faults = append(faults, requestFault{kind, 0.02, createsPod, just(apiserver.Verdict{Refuse: err})})
 	}
 	slices.SortFunc(faults, func(a, b requestFault) int { return strings.Compare(a.kind, b.kind) })
@@ -111,8 +112,9 @@ func spoilable(resource string) bool {
 }
 
 func spoiledLists() []requestFault {
-	var faults []requestFault
-	for _, s := range spoilings() {
+	ways := spoilings()
+	faults := make([]requestFault, 0, len(ways))
+	for _, s := range ways {
 		of := func(r apiserver.Request) bool { return r.Verb == "list" && spoilable(r.Resource) }
 		faults = append(faults, requestFault{s.kind, 5 * s.chance, of, func(seed turnstile.Seed, r apiserver.Request) apiserver.Verdict {
 			return apiserver.Verdict{Spoil: s.how, Item: seed.Below(1000, "item", r.String())}
@@ -122,8 +124,9 @@ func spoiledLists() []requestFault {
 }
 
 func spoiledEvents() []eventFault {
-	var faults []eventFault
-	for _, s := range spoilings() {
+	ways := spoilings()
+	faults := make([]eventFault, 0, len(ways))
+	for _, s := range ways {
 		of := func(e apiserver.Event) bool { return e.Type != "BOOKMARK" && spoilable(e.Watch.Resource) }
 		faults = append(faults, eventFault{s.kind, s.chance, of, apiserver.EventVerdict{Spoil: s.how}})
 	}
@@ -216,7 +219,9 @@ func answerOf(code int, reason metav1.StatusReason, message string) *apierrors.S
 // Kinds are the faults that come by chance, and what users do that is one; each
 // once.
 func Kinds() []string {
-	kinds := []string{"told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run", "user orphans a pod", "user deletes a pod", "user edits a Task", nodeAhead, nodeBehind}
+	var kinds []string //nolint:prealloc // of five sources
+	kinds = append(kinds, "told to stop at a write", "user cancels a run", "user deletes a run", "user recreates a run",
+		"user orphans a pod", "user deletes a pod", "user edits a Task", nodeAhead, nodeBehind)
 	for _, f := range requestFaults() {
 		kinds = append(kinds, f.kind)
 	}

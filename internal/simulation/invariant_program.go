@@ -29,18 +29,7 @@ func cachesAreTrue(f *Facts, report report) Check {
 				continue
 			}
 			for resource, held := range f.Held {
-				if got := metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`); got != float64(held) {
-					report("%s has %g %s in its cache, the server %d", pod, got, resource, held)
-				}
-				if got := metric(metrics, `informer_queued_items{resource="`+resource+`"}`); got != 0 {
-					report("%s has %g %s that wait to be taken into its cache", pod, got, resource)
-				}
-				if got := metric(metrics, `quarantined_keys{resource="`+resource+`"}`); got > 0 {
-					report("%s has %g %s in quarantine", pod, got, resource)
-				}
-				if got := metric(metrics, `informer_store_resource_version{resource="`+resource+`"}`); got < float64(f.Newest[resource]) && held > 0 {
-					report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, f.Newest[resource])
-				}
+				cacheIsTrue(pod, metrics, resource, held, f.Newest[resource], report)
 			}
 			leads := metric(metrics, `leader_election_master_status{name="millrace-controller"}`) == 1
 			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got != 0 && leads {
@@ -48,6 +37,22 @@ func cachesAreTrue(f *Facts, report report) Check {
 			}
 		}
 	}}
+}
+
+func cacheIsTrue(pod, metrics, resource string, held int, newest uint64, report report) {
+	of := func(name string) float64 { return metric(metrics, name+`{resource="`+resource+`"}`) }
+	if got := metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`); got != float64(held) {
+		report("%s has %g %s in its cache, the server %d", pod, got, resource, held)
+	}
+	if got := of("informer_queued_items"); got != 0 {
+		report("%s has %g %s that wait to be taken into its cache", pod, got, resource)
+	}
+	if got := of("quarantined_keys"); got > 0 {
+		report("%s has %g %s in quarantine", pod, got, resource)
+	}
+	if got := of("informer_store_resource_version"); got < float64(newest) && held > 0 {
+		report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, newest)
+	}
 }
 
 // writesInsist is I8.

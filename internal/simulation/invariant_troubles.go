@@ -141,8 +141,9 @@ func (m meeting) judge(f *Facts, report report) {
 var stored = regexp.MustCompile(`informer_store_objects\{resource="([a-z]+)",tier="plain"\}`)
 
 func resourcesOf(metrics string) []string {
-	var all []string
-	for _, m := range stored.FindAllStringSubmatch(metrics, -1) {
+	matches := stored.FindAllStringSubmatch(metrics, -1)
+	all := make([]string, 0, len(matches))
+	for _, m := range matches {
 		all = append(all, m[1])
 	}
 	return all

@@ -15,12 +15,7 @@ import (
 // Scenarios are workloads that ask one question each, beside the invariants. What
 // goes wrong in them is in them; they are no ground for systematic plans.
 func Scenarios() []Workload {
-	all := []Workload{
-		{Name: "flood", Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
-		{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
-		{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
-	}
-	for _, r := range []struct {
+	refusals := []struct {
 		kind, says string
 		err        *apierrors.StatusError
 	}{
@@ -30,10 +25,16 @@ func Scenarios() []Workload {
 		{"webhook away", "failed calling webhook", webhookAway()},
 		{"ServiceAccount", "service account", noServiceAccount()},
 		{"namespace", "being terminated", namespaceGoes("blue")},
-	} {
-		all = append(all, Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)})
 	}
-	return all
+	refused := make([]Workload, len(refusals))
+	for i, r := range refusals {
+		refused[i] = Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)}
+	}
+	return append(refused,
+		Workload{Name: "flood", Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
+		Workload{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
+		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
+	)
 }
 
 // soon is when the program has its caches and its Lease.

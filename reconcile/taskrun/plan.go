@@ -707,7 +707,7 @@ func (d decision) madeAt() *metav1.Time {
 			at = *before
 		}
 	}
-	if at.Time.After(d.now) {
+	if at.After(d.now) {
 		at = metav1.NewTime(d.now.Truncate(time.Second))
 	}
 	return &at

@@ -183,7 +183,7 @@ func managed(o *Object) *Object {
 	for i := range entries {
 		entries[i] = metav1.ManagedFieldsEntry{
 			Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &at,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`),
 		}
 	}
 	// Not into the unstructured: that would decode them one by one.

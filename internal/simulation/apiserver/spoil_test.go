@@ -90,12 +90,12 @@ func (r *rig) scanList(ctx context.Context, encoding string) (names []string, re
 		return nil, 0, err
 	}
 	var scanner wire.Scanner
-	_, err = scanner.List(formatOf(encoding), bytes.NewReader(raw), func(o *wire.Object, err error) error {
-		if err != nil {
+	_, err = scanner.List(formatOf(encoding), bytes.NewReader(raw), func(o *wire.Object, broken error) error {
+		if broken != nil {
 			refused++
-			return nil
+		} else {
+			names = append(names, o.Key().Name)
 		}
-		names = append(names, o.Key().Name)
 		return nil
 	})
 	return names, refused, err

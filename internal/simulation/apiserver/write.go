@@ -342,8 +342,9 @@ func insistence(patch []byte) (uid types.UID, resourceVersion string) {
 		return p.Metadata.UID, p.Metadata.ResourceVersion
 	}
 	var operations []struct {
-		Op, Path string
-		Value    any
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
 	}
 	if json.Unmarshal(patch, &operations) != nil {
 		return "", ""
