@@ -26,11 +26,11 @@ func Scenarios() []Workload {
 		{"ServiceAccount", "service account", noServiceAccount()},
 		{"namespace", "being terminated", namespaceGoes("blue")},
 	}
-	refused := make([]Workload, len(refusals))
-	for i, r := range refusals {
-		refused[i] = Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)}
+	all := make([]Workload, 0, len(refusals)+3)
+	for _, r := range refusals {
+		all = append(all, Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)})
 	}
-	return append(refused,
+	return append(all,
 		Workload{Name: "flood", Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
 		Workload{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
 		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
