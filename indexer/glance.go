@@ -37,6 +37,14 @@ func (g Glance) Facet(f wire.Facet) (value string, known bool) {
 	return g.of.packed.Facet(f)
 }
 
+// Facets is wire.Object.Facets.
+func (g Glance) Facets(list []wire.Facet, values []string) (known bool) {
+	if g.of.plain != nil {
+		return g.of.plain.Facets(list, values)
+	}
+	return g.of.packed.Facets(list, values)
+}
+
 // FacetValues is wire.Object.FacetValues.
 func (g Glance) FacetValues(f wire.Facet) (values []string, known bool) {
 	if g.of.plain != nil {

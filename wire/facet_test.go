@@ -143,6 +143,13 @@ func TestFacetsAreAtHandWhileAnObjectIsPacked(t *testing.T) {
 			check(t, f.String(), fmt.Sprint(value, " ", known), want)
 		}
 	}
+	var values [2]string
+	if known := packed.Facets([]wire.Facet{none, phase}, values[:]); !known || values != [2]string{"", "Running"} {
+		t.Errorf("both: %q, %v", values, known)
+	}
+	if packed.Facets([]wire.Facet{phase, other}, values[:]) {
+		t.Error("what the scanner has not looked for is said to be known")
+	}
 	if values, known := packed.FacetValues(phase); !known || !slices.Equal(values, []string{"Running"}) {
 		t.Errorf("%q, %v", values, known)
 	}
@@ -296,6 +303,13 @@ func checkFacets(t *testing.T, raw []byte) {
 		got, known := o.FacetValues(f)
 		if known && !slices.Equal(got, want) {
 			t.Fatalf("%s is %q, want %q in\n%s", f, got, want, raw)
+		}
+	}
+	values := make([]string, len(fuzzFacets))
+	all := o.Facets(fuzzFacets, values)
+	for i, f := range fuzzFacets {
+		if one, known := o.Facet(f); one != values[i] || known != all {
+			t.Fatalf("%s is %q, %v, and %q, %v together with the others, in\n%s", f, one, known, values[i], all, raw)
 		}
 	}
 	if _, known := o.Facet(fuzzFacets[0]); !known && total+2*many < 900 {

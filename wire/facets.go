@@ -22,6 +22,15 @@ func (o *Object) Facet(f Facet) (value string, known bool) {
 	return firstValue(o.values(f))
 }
 
+// Facets is Facet of each of a list, in one pass: values[i] becomes that of list[i].
+// known tells whether all of them are.
+func (o *Object) Facets(list []Facet, values []string) (known bool) {
+	if o.loan != nil {
+		return o.loan.tree().all(o.loan.facets, list, values, o.format)
+	}
+	return o.facets.all(list, values, o.format)
+}
+
 // FacetValues is every value of a facet whose path has [] in it, in the order of
 // the list; of another facet the one there is. See Facet.
 func (o *Object) FacetValues(f Facet) (values []string, known bool) {
@@ -50,6 +59,13 @@ func (s *facets) values(f Facet, of Format) (values string, known bool) {
 		return "", false
 	}
 	return s.tree.values(s.text, f, of)
+}
+
+func (s *facets) all(list []Facet, values []string, of Format) (known bool) {
+	if s == nil {
+		return false
+	}
+	return s.tree.all(s.text, list, values, of)
 }
 
 // facetSize is the memory that they take.
@@ -84,6 +100,32 @@ func (t *facetTree) values(text string, f Facet, of Format) (values string, know
 		}
 	}
 	return text, true
+}
+
+// all finds the first value of each of a list of facets.
+func (t *facetTree) all(text string, list []Facet, values []string, of Format) (known bool) {
+	if t == nil || text == "" {
+		return false
+	}
+	found := 0
+	for i, name := range t.facets {
+		n, rest := cutNumber(text)
+		first := ""
+		for k := range n {
+			var value string
+			if value, rest = cutValue(rest); k == 0 {
+				first = value
+			}
+		}
+		text = rest
+		for j := range list {
+			if list[j].def != nil && list[j].def.text == name && (of != Protobuf || t.inProtobuf[i]) {
+				values[j] = first
+				found++
+			}
+		}
+	}
+	return found == len(list)
 }
 
 func firstValue(values string, known bool) (string, bool) {

@@ -47,6 +47,11 @@ func (p *Packed) Facet(f Facet) (value string, known bool) {
 	return firstValue(p.facets.values(f, p.format))
 }
 
+// Facets is Object.Facets.
+func (p *Packed) Facets(list []Facet, values []string) (known bool) {
+	return p.facets.all(list, values, p.format)
+}
+
 // FacetValues is Object.FacetValues.
 func (p *Packed) FacetValues(f Facet) (values []string, known bool) {
 	return allValues(p.facets.values(f, p.format))
