@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,70 +27,75 @@ func Same[T any](a, b T) bool {
 // Fields that are the same are not encoded, and a list is sent as it is: else each
 // child of a large PipelineRun would cost a look at all the others.
 func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error) {
-	forget(&before, &after)
-	original, err := fieldsOf(before)
+	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+	metadata, err := json.Marshal(map[string]string{"resourceVersion": resourceVersion})
 	if err != nil {
-		return nil, fmt.Errorf("encode status: %w", err)
+		return nil, err
 	}
-	modified, err := fieldsOf(after)
-	if err != nil {
-		return nil, fmt.Errorf("encode status: %w", err)
-	}
-	diff := map[string]json.RawMessage{}
-	for name := range original {
-		if _, ok := modified[name]; !ok {
-			diff[name] = json.RawMessage("null")
-		}
-	}
-	for name, now := range modified {
-		change, err := difference(original[name], now)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `{"metadata":%s,"status":{`, metadata)
+	first := true
+	for i := range was.NumField() {
+		change, err := fieldPatch(was.Field(i), is.Field(i))
+		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
 		if err != nil {
 			return nil, fmt.Errorf("compare statuses: %s: %w", name, err)
 		}
-		if change != nil {
-			diff[name] = change
+		if change == nil {
+			continue
 		}
+		if !first {
+			out.WriteByte(',')
+		}
+		first = false
+		out.WriteString(strconv.Quote(name) + ":")
+		out.Write(change)
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": resourceVersion},
-		"status":   diff,
-	})
+	out.WriteString("}}")
+	return out.Bytes(), nil
 }
 
-// forget empties the fields of two structs that are the same in both, and of a list
-// that has changed the earlier state, which does not matter.
-func forget[T any](before, after *T) {
-	of, and := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
-	for i := range of.NumField() {
-		switch was, is := of.Field(i), and.Field(i); {
-		case alike(was, is):
-			was.SetZero()
-			is.SetZero()
-		case was.Kind() == reflect.Slice && is.Len() > 0:
-			was.SetZero()
-		}
+// fieldPatch is what to patch of a field, nil if nothing. Every field of a status is
+// left out when it is empty.
+func fieldPatch(was, is reflect.Value) ([]byte, error) {
+	switch {
+	case alike(was, is):
+		return nil, nil
+	case empty(is):
+		return []byte("null"), nil
 	}
+	after, err := json.Marshal(is.Interface())
+	if err != nil || is.Kind() == reflect.Slice || empty(was) {
+		return after, err
+	}
+	before, err := json.Marshal(was.Interface())
+	if err != nil {
+		return nil, err
+	}
+	return difference(before, after)
 }
 
-// alike takes one pointer for the same as itself without a look at what it points to.
+// alike takes one pointer for the same as itself without a look at what it points to,
+// and what is left out for the same as what is not there.
 func alike(a, b reflect.Value) bool {
-	if a.Kind() == reflect.Pointer && a.Pointer() == b.Pointer() {
+	if a.Kind() == reflect.Pointer && a.Pointer() == b.Pointer() || empty(a) && empty(b) {
 		return true
 	}
 	return equality.Semantic.DeepEqual(a.Interface(), b.Interface())
 }
 
-func fieldsOf(status any) (fields map[string]json.RawMessage, err error) {
-	raw, err := json.Marshal(status)
-	if err != nil {
-		return nil, err
+func empty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	default:
+		return v.IsZero()
 	}
-	return fields, json.Unmarshal(raw, &fields)
 }
 
 // difference is what to patch of one field, nil if nothing. Objects are merged, all
 // else is replaced.
-func difference(before, after json.RawMessage) (json.RawMessage, error) {
+func difference(before, after []byte) ([]byte, error) {
 	switch {
 	case bytes.Equal(before, after):
 		return nil, nil

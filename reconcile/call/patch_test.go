@@ -80,3 +80,14 @@ func TestAMetadataPatchLeavesOutWhatThereIsNot(t *testing.T) {
 		t.Errorf("patch %s, want %s", patch, want)
 	}
 }
+
+// A patch says null for what is empty, so that every field of a status must be one that
+// is left out then.
+func TestAnEmptyStatusHasNoFields(t *testing.T) {
+	for _, status := range []any{crds.TaskRunStatus{}, crds.PipelineRunStatus{}} {
+		raw, err := json.Marshal(status)
+		if err != nil || string(raw) != "{}" {
+			t.Errorf("%T: %s, %v", status, raw, err)
+		}
+	}
+}
