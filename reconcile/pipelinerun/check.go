@@ -113,7 +113,7 @@ func (d *decision) checkShape(t *crds.PipelineTask) *refusal {
 		return d.badSpec("expected exactly one, got both: pipeline task %q has taskRef and taskSpec", t.Name)
 	case t.TaskRef == nil && t.TaskSpec == nil:
 		return d.badSpec("expected exactly one, got neither: pipeline task %q has no taskRef and no taskSpec", t.Name)
-	case t.TaskRef != nil && t.TaskRef.Name == "" && t.TaskRef.Resolver == "" && !(&task{PipelineTask: t}).custom():
+	case t.TaskRef != nil && t.TaskRef.Name == "" && t.TaskRef.Resolver == "" && !custom(t):
 		return d.badSpec("missing field(s): taskRef.name of pipeline task %q", t.Name)
 	case t.TaskRef != nil && t.TaskRef.Resolver != "" && !d.config.mayResolve(t.TaskRef.Resolver):
 		return d.badSpec("pipeline task %q: taskRef.resolver: %s is not allowed here: apply the Task to the cluster, and refer to it by name", t.Name, t.TaskRef.Resolver)
@@ -188,7 +188,7 @@ func (d *decision) checkWorkspaces(spec *crds.PipelineSpec) *refusal {
 // which the graph has found.
 func (d *decision) checkReferences(t *task) *refusal {
 	for _, r := range slices.Concat(t.refs, t.when) {
-		from := d.byName[r.task]
+		from := d.task(r.task)
 		switch {
 		case r.kind == refState && !t.final:
 			return d.badSpec("pipeline task %q can not refer to execution status of any other pipeline task or aggregate status of tasks: $(%s) is for finally", t.Name, r.name)
@@ -219,14 +219,14 @@ func (d *decision) leaves(t *task, result string) bool {
 // specOfTask is what the task is to do; nil for one that is somebody else's to run, or
 // that a TaskRun is still to fetch.
 func (d *decision) specOfTask(t *task) *crds.TaskSpec {
-	if t.TaskSpec != nil && !t.custom() {
+	if t.TaskSpec != nil && !custom(t.PipelineTask) {
 		return &t.TaskSpec.TaskSpec
 	}
-	return d.Tasks[localTask(t)].Spec
+	return d.Tasks[localTask(t.PipelineTask)].Spec
 }
 
 func (d *decision) checkTask(t *task) *refusal {
-	if name := localTask(t); name != "" {
+	if name := localTask(t.PipelineTask); name != "" {
 		if none := d.Tasks[name].None; none != nil {
 			return refused(crds.PipelineRunReasonCouldntGetTask, "Pipeline %s can't be Run; it contains Tasks that don't exist: Couldn't retrieve Task %q: %v", d.pipelineKey(), name, none)
 		}
@@ -306,7 +306,7 @@ func (d *decision) checkResults(spec *crds.PipelineSpec) *refusal {
 	for _, declared := range spec.Results {
 		var r *refusal
 		referencesOfValue(ofTasks(declared.Value), func(one reference) {
-			from := d.byName[one.task]
+			from := d.task(one.task)
 			switch {
 			case r != nil || one.kind != refResult:
 			case from == nil:

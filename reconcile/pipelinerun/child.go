@@ -44,7 +44,7 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 		}
 		ref := t.reference(t.kind(), name)
 		ref.DisplayName, ref.WhenExpressions = displayName(v, t, c), t.shown
-		runs = append(runs, run{ref, made[name]})
+		runs = append(runs, run{ChildStatusReference: ref, child: made[name]})
 		switch {
 		case made[name] != nil:
 		case d.Refused[name] != nil, len(d.Refused) >= maxRefused, d.lacksClaim():
@@ -75,14 +75,14 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 
 // kind is what the runs of the task are.
 func (t *task) kind() string {
-	if t.custom() {
+	if custom(t.PipelineTask) {
 		return crds.KindCustomRun
 	}
 	return crds.KindTaskRun
 }
 
 // custom tells tasks that are somebody else's to run.
-func (t *task) custom() bool {
+func custom(t *crds.PipelineTask) bool {
 	if t.TaskSpec != nil {
 		return t.TaskSpec.IsCustom()
 	}
@@ -91,7 +91,7 @@ func (t *task) custom() bool {
 }
 
 func (d *decision) create(t *task, name string, c combination) (Action, error) {
-	if t.custom() {
+	if custom(t.PipelineTask) {
 		return d.customRun(t, name, c), nil
 	}
 	run, err := d.taskRun(t, name, c)
@@ -105,7 +105,7 @@ func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, 
 		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersion, Kind: crds.KindTaskRun},
 		ObjectMeta: d.metadata(t, name, own),
 		Spec: crds.TaskRunSpec{
-			Params:             taskParams(v, t, c.params),
+			Params:             taskParams(v, t.Params, c.params),
 			Retries:            max(t.Retries, 0),
 			Timeout:            d.runTimeout(t, own),
 			ServiceAccountName: own.ServiceAccountName,
@@ -120,7 +120,7 @@ func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, 
 	if t.TaskRef != nil {
 		ref := *t.TaskRef
 		ref.Name = v.Text(ref.Name)
-		ref.Params = taskParams(v, &task{PipelineTask: &crds.PipelineTask{Params: ref.Params}}, nil)
+		ref.Params = taskParams(v, ref.Params, nil)
 		tr.Spec.TaskRef = &ref
 		return tr, nil
 	}
@@ -137,7 +137,7 @@ func (d *decision) customRun(t *task, name string, c combination) Action {
 		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersionCustomRuns, Kind: crds.KindCustomRun},
 		ObjectMeta: d.metadata(t, name, own),
 		Spec: crds.CustomRunSpec{
-			Params:             taskParams(v, t, c.params),
+			Params:             taskParams(v, t.Params, c.params),
 			Retries:            max(t.Retries, 0),
 			Timeout:            d.runTimeout(t, own),
 			ServiceAccountName: own.ServiceAccountName,

@@ -53,7 +53,8 @@ func TestASummaryIsWhatDecodingTells(t *testing.T) {
 				}
 				children := of(cache, facets)
 				cache.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
-				got, err := children.of("u-run")
+				seen, err := children.of("u-run", sight{})
+				got := seen.children
 				if err != nil || len(got) != 1 {
 					t.Fatalf("%s: %+v %v", name, got, err)
 				}
@@ -92,7 +93,7 @@ func TestChildrenAreThoseThatItControls(t *testing.T) {
 		o := must(wire.NewScanner(TaskRunFacets().List()...).Scan(wire.JSON, fmt.Appendf(nil, `{"metadata":{"namespace":"n","name":%q,"uid":%q,"ownerReferences":[%s]}}`, name, name, owner))).Own()
 		cache.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
 	}
-	got := must(children.of("u-run"))
+	got := must(children.of("u-run", sight{})).children
 	if len(got) != 1 || got[0].Name != "mine" {
 		t.Errorf("%+v", got)
 	}

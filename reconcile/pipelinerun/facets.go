@@ -1,6 +1,8 @@
 package pipelinerun
 
 import (
+	"slices"
+
 	"millrace/indexer"
 	"millrace/wire"
 )
@@ -11,42 +13,40 @@ import (
 // what is kept of them: a time that each has for itself would cost as much as all
 // else together.
 type Facets struct {
-	status, reason  wire.Facet // of the condition Succeeded
-	asked, message  wire.Facet // spec.status and why
-	task            wire.Facet // the task, as the pipeline names it
-	deleting        wire.Facet
-	started         wire.Facet // of a CustomRun alone, whose time nobody else keeps
-	ofCustomRunOnly bool
+	list []wire.Facet // in the order of the numbers below
 }
+
+// What each of the facets is.
+const (
+	atStatus  = iota // of the condition Succeeded
+	atReason         // likewise
+	atAsked          // spec.status
+	atMessage        // and why
+	atTask           // as the pipeline names it
+	atDeleting
+	atStarted // of a CustomRun alone, whose time nobody else keeps
+	facetsAtMost
+)
 
 // TaskRunFacets are those of TaskRuns.
 func TaskRunFacets() Facets {
-	return Facets{
-		status:   wire.NewFacet("status.conditions[type=Succeeded].status"),
-		reason:   wire.NewFacet("status.conditions[type=Succeeded].reason"),
-		asked:    wire.NewFacet("spec.status"),
-		message:  wire.NewFacet("spec.statusMessage"),
-		task:     wire.NewFacet(`metadata.labels["tekton.dev/pipelineTask"]`),
-		deleting: wire.NewFacet("metadata.deletionTimestamp"),
-	}
+	return Facets{[]wire.Facet{
+		atStatus:   wire.NewFacet("status.conditions[type=Succeeded].status"),
+		atReason:   wire.NewFacet("status.conditions[type=Succeeded].reason"),
+		atAsked:    wire.NewFacet("spec.status"),
+		atMessage:  wire.NewFacet("spec.statusMessage"),
+		atTask:     wire.NewFacet(`metadata.labels["tekton.dev/pipelineTask"]`),
+		atDeleting: wire.NewFacet("metadata.deletionTimestamp"),
+	}}
 }
 
 // CustomRunFacets are those of CustomRuns.
 func CustomRunFacets() Facets {
-	f := TaskRunFacets()
-	f.started = wire.NewFacet("status.startTime")
-	f.ofCustomRunOnly = true
-	return f
+	return Facets{append(TaskRunFacets().list, wire.NewFacet("status.startTime"))}
 }
 
 // List is for the scanner.
-func (f Facets) List() []wire.Facet {
-	list := []wire.Facet{f.status, f.reason, f.asked, f.message, f.task, f.deleting}
-	if f.ofCustomRunOnly {
-		list = append(list, f.started)
-	}
-	return list
-}
+func (f Facets) List() []wire.Facet { return slices.Clone(f.list) }
 
 // IsNews is a predicate: it passes changes of a child that its PipelineRun may have to
 // act upon, which are that it ends, begins to go or is gone. That it was made, the
@@ -70,18 +70,13 @@ type turn struct {
 }
 
 func (f Facets) of(o *wire.Object) turn {
-	status, known := o.Facet(f.status)
-	if !known {
+	var v [facetsAtMost]string
+	if !o.Facets(f.list, v[:]) {
 		return turn{ended: o.ResourceVersion(), clue: true} // each state may be news
 	}
-	var t turn
-	if status == "True" || status == "False" {
-		t.ended = status
-	}
-	deleted, _ := o.Facet(f.deleting)
-	t.deleting = deleted != ""
-	if f.ofCustomRunOnly {
-		t.started, _ = o.Facet(f.started)
+	t := turn{deleting: v[atDeleting] != "", started: v[atStarted]}
+	if v[atStatus] == "True" || v[atStatus] == "False" {
+		t.ended = v[atStatus]
 	}
 	return t
 }

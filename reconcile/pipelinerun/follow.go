@@ -36,43 +36,20 @@ func (d *decision) follow() Plan {
 	return d.advance()
 }
 
-// load takes the pipeline apart.
-func (d *decision) load(spec *crds.PipelineSpec) *refusal {
-	d.spec = spec
-	d.tasks, d.byName = newTasks(spec)
-	for _, t := range d.tasks {
-		if d.begun(t) {
-			continue
-		}
-		if r := t.link(d.byName); r != nil {
+// load takes the pipeline apart, unless an earlier plan has.
+func (d *decision) load(spec *crds.PipelineSpec) (r *refusal) {
+	d.spec, d.graph = spec, d.Graph
+	if d.graph == nil || d.graph.of != spec {
+		if d.graph, r = draw(spec); r != nil {
 			return d.invalidGraph(r)
 		}
 	}
-	order, r := sorted(d.tasks[:len(spec.Tasks)])
-	if r != nil {
-		return d.invalidGraph(r)
-	}
-	d.order = order
+	d.tasks, d.order = d.graph.populate()
 	d.vars = d.variables()
 	d.need = map[string]bool{}
 	pipeline, tasks, finally := d.deadlines(d.Run.Status)
 	d.late, d.tasksLate, d.finallyLate = d.reached(pipeline), d.reached(tasks), d.reached(finally)
 	return nil
-}
-
-// begun tells tasks that the status says are settled: what they depend on does not
-// matter any more.
-func (d *decision) begun(t *task) bool {
-	if d.settled == nil {
-		d.settled = map[string]bool{}
-		for _, ref := range d.Run.Status.ChildReferences {
-			d.settled[ref.PipelineTaskName] = true
-		}
-		for _, skip := range d.Run.Status.SkippedTasks {
-			d.settled[skip.Name] = true
-		}
-	}
-	return d.settled[t.Name]
 }
 
 // classify finds the state of every task, and which may begin. A task that can never

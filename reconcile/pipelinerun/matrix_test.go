@@ -17,7 +17,7 @@ func combinationsOf(t *testing.T, text string) string {
 	if err := yaml.UnmarshalStrict([]byte(text), &matrix); err != nil {
 		t.Fatal(err)
 	}
-	all, r := combinations(variables.New(), &task{PipelineTask: &crds.PipelineTask{Name: "t", Matrix: &matrix}}, 256)
+	all, r := combinations(variables.New(), &task{node: &node{PipelineTask: &crds.PipelineTask{Name: "t", Matrix: &matrix}}}, 256)
 	if r != nil {
 		return r.message
 	}

@@ -16,20 +16,27 @@ import (
 // reconcile would decode the same.
 type memory struct {
 	mu   sync.Mutex
-	runs map[types.NamespacedName]*crds.PipelineRun
+	runs map[types.NamespacedName]remembered
+}
+
+// remembered is a run, and what follows from it.
+type remembered struct {
+	run    *crds.PipelineRun
+	graph  *graph  // of its status.pipelineSpec
+	sights []sight // of its children, by their kind
 }
 
 // take is the run if it is remembered in that life and version. In any other it is
 // forgotten.
-func (m *memory) take(key types.NamespacedName, uid types.UID, resourceVersion string) *crds.PipelineRun {
+func (m *memory) take(key types.NamespacedName, uid types.UID, resourceVersion string) remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	run := m.runs[key]
+	known := m.runs[key]
 	delete(m.runs, key)
-	if run == nil || run.UID != uid || run.ResourceVersion != resourceVersion {
-		return nil
+	if known.run == nil || known.run.UID != uid || known.run.ResourceVersion != resourceVersion {
+		return remembered{}
 	}
-	return run
+	return known
 }
 
 // keep remembers a run that goes on, if it could be read.
@@ -40,7 +47,7 @@ func (m *memory) keep(key types.NamespacedName, o *observation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.runs == nil {
-		m.runs = map[types.NamespacedName]*crds.PipelineRun{}
+		m.runs = map[types.NamespacedName]remembered{}
 	}
-	m.runs[key] = o.Run
+	m.runs[key] = remembered{o.Run, o.Graph, o.sights}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,11 +19,11 @@ import (
 // observe collects what a plan needs, from the caches where they can be trusted.
 // They cannot after a write without an answer: then the server is asked for the run,
 // and the children's names say the rest, since none of them can be made twice.
-// remembered is the run, where it need not be decoded again. nil means: no such run.
-func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, remembered *crds.PipelineRun) (*observation, error) {
+// known is the run, where it need not be decoded again. nil means: no such run.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
-		Run:   remembered,
+		Run: known.run, Graph: known.graph, sights: known.sights,
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
@@ -97,12 +98,23 @@ func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *
 }
 
 func (r *Reconciler) observeChildren(o *observation) error {
-	for _, children := range r.parts.Caches.Children {
-		some, err := children.of(o.Run.UID)
+	before := o.sights
+	o.sights = make([]sight, len(r.parts.Caches.Children))
+	for i, children := range r.parts.Caches.Children {
+		var last sight
+		if i < len(before) {
+			last = before[i]
+		}
+		now, err := children.of(o.Run.UID, last)
 		if err != nil {
 			return err
 		}
-		o.Children = append(o.Children, some...)
+		o.sights[i] = now
+		if len(o.Children) == 0 {
+			o.Children = slices.Clip(now.children) // most runs have children of one kind
+			continue
+		}
+		o.Children = append(o.Children, now.children...)
 	}
 	return nil
 }

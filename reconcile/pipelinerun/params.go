@@ -42,9 +42,9 @@ func (d *decision) of(t *task) variables.Set {
 
 // taskParams are the parameters that a run of the task is given, of which those of
 // the combination are a part.
-func taskParams(v variables.Set, t *task, combination crds.Params) crds.Params {
-	params := make(crds.Params, 0, len(t.Params)+len(combination))
-	for _, param := range t.Params {
+func taskParams(v variables.Set, own, combination crds.Params) crds.Params {
+	params := make(crds.Params, 0, len(own)+len(combination))
+	for _, param := range own {
 		params = append(params, crds.Param{Name: param.Name, Value: v.Param(param.Value)})
 	}
 	return append(params, combination...)

@@ -131,6 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		defer r.memory.keep(key, o)
 	}
 	for range maxPlans {
+		o.draw()
 		p := plan(*o, time.Now(), r.config)
 		if o.settles(p) {
 			r.settled.Add(key, o.Run.ResourceVersion)
@@ -152,6 +153,16 @@ func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan)
 	if len(p.Actions) == 0 && !p.asks() && r.parts.Trace.Noop != nil {
 		r.parts.Trace.Noop(key)
 	}
+}
+
+// draw takes the pipeline of a run that has begun apart, once for all of its plans. One
+// that cannot be is for the plan to tell.
+func (o *observation) draw() {
+	spec := o.Run.Status.PipelineSpec
+	if spec == nil || o.Run.IsDone() || o.Graph != nil && o.Graph.of == spec {
+		return
+	}
+	o.Graph, _ = draw(spec)
 }
 
 // settles tells whether a plan is the last one for its run: it has ended, and so

@@ -34,6 +34,10 @@ type observation struct {
 	// Children are the runs whose controller has the run's UID, whatever they are
 	// called; as summaries, in no order.
 	Children []child
+	// Graph is that of status.pipelineSpec, if one has been drawn. It only saves time.
+	Graph *graph
+	// sights are what Children was made of, for the next observation.
+	sights []sight
 	// Gone are children that a plan has missed, and the server has not, by name.
 	Gone map[string]bool
 	// Results are those of children that a plan has asked for, by the child's name. A
@@ -146,13 +150,12 @@ type decision struct {
 	now    time.Time
 	config Config
 
-	spec    *crds.PipelineSpec // status.pipelineSpec
-	tasks   []*task            // all: those of the graph, then those of finally
-	byName  map[string]*task
-	order   []*task         // those of the graph, each after what it needs
-	settled map[string]bool // tasks whose fate the status tells
-	vars    variables.Set
-	need    map[string]bool // children whose results must be known to go on
+	spec  *crds.PipelineSpec // status.pipelineSpec
+	tasks []*task            // all: those of the graph, then those of finally
+	graph *graph
+	order []*task // those of the graph, each after what it needs
+	vars  variables.Set
+	need  map[string]bool // children whose results must be known to go on
 
 	found *crds.RefSource // where a resolver has found the pipeline
 

@@ -14,7 +14,7 @@ import (
 func (d *decision) loadResults(refs []reference) bool {
 	all := true
 	for _, r := range refs {
-		from := d.byName[r.task]
+		from := d.task(r.task)
 		if from == nil || r.kind == refState || r.kind == refOutput {
 			continue
 		}
@@ -180,7 +180,7 @@ const (
 func (d *decision) available(refs []reference) availability {
 	found := present
 	for _, r := range refs {
-		from := d.byName[r.task]
+		from := d.task(r.task)
 		switch {
 		case from == nil:
 			found = max(found, absent)

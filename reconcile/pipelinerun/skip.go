@@ -2,7 +2,6 @@ package pipelinerun
 
 import (
 	"fmt"
-	"slices"
 
 	"millrace/crds"
 )
@@ -24,7 +23,7 @@ func (d *decision) look(t *task) *refusal {
 	}
 	t.state, t.reason, t.shown = waiting, "", nil
 	early := d.skipBefore(t)
-	if !slices.ContainsFunc(t.needs, func(n *task) bool { return !n.state.done() || n.state != ineligible && n.stops() }) {
+	if !d.needsOne(t, func(n *task) bool { return !n.state.done() || n.state != ineligible && n.stops() }) {
 		r := d.lookInTurn(t)
 		if early == "" || t.state == ineligible {
 			return r
@@ -33,7 +32,7 @@ func (d *decision) look(t *task) *refusal {
 	switch {
 	case early != "":
 		d.skip(t, early)
-	case byParent(t):
+	case d.byParent(t):
 		d.skip(t, crds.SkippingReasonParentTasks)
 	}
 	return nil
@@ -58,7 +57,7 @@ func (d *decision) lookInTurn(t *task) *refusal {
 	case !holds:
 		d.skip(t, crds.SkippingReasonWhen)
 		return nil
-	case byParent(t):
+	case d.byParent(t):
 		d.skip(t, crds.SkippingReasonParentTasks)
 		return nil
 	case len(unknown) > 0:
@@ -106,8 +105,8 @@ func (d *decision) skipBefore(t *task) crds.SkippingReason {
 
 // byParent tells that a task before this one was skipped, and not by its own
 // conditions: those are nobody else's concern.
-func byParent(t *task) bool {
-	return slices.ContainsFunc(t.needs, func(n *task) bool { return n.state == skipped && n.reason != crds.SkippingReasonWhen })
+func (d *decision) byParent(t *task) bool {
+	return d.needsOne(t, func(n *task) bool { return n.state == skipped && n.reason != crds.SkippingReasonWhen })
 }
 
 // skipAfter are reasons not to begin a task that could.
@@ -130,7 +129,7 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 // expected it is skipped; else nobody can run it, and the run fails.
 func (d *decision) lacks(t *task, unknown []reference) {
 	first := unknown[0]
-	from := d.byName[first.task]
+	from := d.task(first.task)
 	expected := t.final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
 	if expected {
 		d.skip(t, crds.SkippingReasonMissingResults)

@@ -103,7 +103,7 @@ func (d *decision) unresolved(format string, args ...any) *refusal {
 func (d *decision) unlooked(spec *crds.PipelineSpec) []string {
 	names := map[string]bool{}
 	for _, t := range slices.Concat(spec.Tasks, spec.Finally) {
-		name := localTask(&task{PipelineTask: &t})
+		name := localTask(&t)
 		if _, looked := d.Tasks[name]; name != "" && !looked {
 			names[name] = true
 		}
@@ -113,8 +113,8 @@ func (d *decision) unlooked(spec *crds.PipelineSpec) []string {
 
 // localTask is the Task of this namespace that a task refers to; empty if none, or if
 // its name is known only when values have been put in.
-func localTask(t *task) string {
-	if t.TaskRef == nil || t.custom() || t.TaskRef.Resolver != "" || hasVariables(t.TaskRef.Name) {
+func localTask(t *crds.PipelineTask) string {
+	if t.TaskRef == nil || custom(t) || t.TaskRef.Resolver != "" || hasVariables(t.TaskRef.Name) {
 		return ""
 	}
 	return t.TaskRef.Name

@@ -87,53 +87,77 @@ func (t *task) stops() bool {
 
 // tally finds the runs of each task, and with them its state, as far as that does
 // not depend on others. missing are runs that status tells of, and of which nobody
-// knows yet whether the server has them.
+// knows yet whether the server has them. Every plan does that for every child, so that
+// nothing here is made for each of them.
 func (d *decision) tally() (missing []string) {
-	byName := make(map[string]*child, len(d.Children))
-	byTask := map[string][]*child{}
+	byName := make(map[string]int, len(d.Children))
 	for i := range d.Children {
-		c := &d.Children[i]
-		byName[c.Name] = c
-		byTask[c.PipelineTask] = append(byTask[c.PipelineTask], c)
+		byName[d.Children[i].Name] = i
 	}
-	for _, ref := range d.Run.Status.ChildReferences {
-		t := d.byName[ref.PipelineTaskName]
+	known, claimed := 0, make([]bool, len(d.Children))
+	firsts := make([]run, 0, len(d.Run.Status.ChildReferences)) // most tasks have one run
+	for i := range d.Run.Status.ChildReferences {
+		ref := &d.Run.Status.ChildReferences[i]
+		t := d.task(ref.PipelineTaskName)
 		if t == nil {
 			continue
 		}
-		c := byName[ref.Name]
-		if c == nil && !d.Gone[ref.Name] {
+		r := run{ChildStatusReference: ref, told: true}
+		if i, there := byName[ref.Name]; there {
+			r.child = &d.Children[i]
+			if !claimed[i] {
+				claimed[i] = true
+				known++
+			}
+		} else if !d.Gone[ref.Name] {
 			missing = append(missing, ref.Name)
 		}
-		t.runs = append(t.runs, run{ref, c})
+		if t.runs == nil {
+			t.runs = firsts[len(firsts) : len(firsts) : len(firsts)+1]
+			firsts = firsts[:len(firsts)+1]
+		}
+		t.runs = append(t.runs, r)
 		t.recorded = true
 	}
 	for _, skip := range d.Run.Status.SkippedTasks {
-		if t := d.byName[skip.Name]; t != nil && !t.recorded {
+		if t := d.task(skip.Name); t != nil && !t.recorded {
 			t.state, t.reason, t.shown = skipped, skip.Reason, skip.WhenExpressions
 		}
 	}
 	for _, t := range d.tasks {
-		switch {
-		case t.recorded:
+		if t.recorded {
 			t.state = t.assess()
-		case t.state == skipped:
-		default:
-			t.adopt(d.Run, byName, byTask[t.Name])
 		}
+	}
+	if known < len(d.Children) {
+		d.adopt(claimed)
 	}
 	return missing
 }
 
-// adopt finds runs that were made and not written down: the writer has died between
-// the two. A task whose matrix is not all made yet is ready once more.
-func (t *task) adopt(pr *crds.PipelineRun, byName map[string]*child, labelled []*child) {
-	if single := byName[childName(pr, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
-		labelled = []*child{single}
+// adopt finds runs that were made and not written down, and so not claimed by a
+// reference: the writer has died between the two. A task whose matrix is not all made
+// yet is ready once more.
+func (d *decision) adopt(claimed []bool) {
+	byName, byTask := map[string]*child{}, map[string][]*child{}
+	for i := range d.Children {
+		if c := &d.Children[i]; !claimed[i] {
+			byName[c.Name] = c
+			byTask[c.PipelineTask] = append(byTask[c.PipelineTask], c)
+		}
 	}
-	slices.SortFunc(labelled, byNumber)
-	for _, c := range labelled {
-		t.runs = append(t.runs, run{t.reference(c.Kind, c.Name), c})
+	for _, t := range d.tasks {
+		if t.recorded || t.state == skipped {
+			continue
+		}
+		made := byTask[t.Name]
+		if single := byName[childName(d.Run, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
+			made = []*child{single}
+		}
+		slices.SortFunc(made, byNumber)
+		for _, c := range made {
+			t.runs = append(t.runs, run{ChildStatusReference: t.reference(c.Kind, c.Name), child: c})
+		}
 	}
 }
 
@@ -148,10 +172,10 @@ func byNumber(a, b *child) int {
 	return 1
 }
 
-func (t *task) reference(kind, name string) crds.ChildStatusReference {
+func (t *task) reference(kind, name string) *crds.ChildStatusReference {
 	version := crds.APIVersion
 	if kind == crds.KindCustomRun {
 		version = crds.APIVersionCustomRuns
 	}
-	return crds.ChildStatusReference{APIVersion: version, Kind: kind, Name: name, PipelineTaskName: t.Name}
+	return &crds.ChildStatusReference{APIVersion: version, Kind: kind, Name: name, PipelineTaskName: t.Name}
 }

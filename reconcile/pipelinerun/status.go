@@ -62,15 +62,11 @@ func (d *decision) ended(status crds.PipelineRunStatus, condition crds.Condition
 // references are those of the runs that were made, in the order in which they were,
 // and after them those that are being made.
 func (d *decision) references(status crds.PipelineRunStatus) []crds.ChildStatusReference {
-	known := make(map[string]bool, len(status.ChildReferences))
 	refs := slices.Clip(status.ChildReferences)
-	for _, ref := range refs {
-		known[ref.Name] = true
-	}
 	for _, t := range d.tasks {
 		for _, r := range t.runs {
-			if t.recorded && !known[r.Name] {
-				refs = append(refs, r.ChildStatusReference)
+			if t.recorded && !r.told {
+				refs = append(refs, *r.ChildStatusReference)
 			}
 		}
 	}
