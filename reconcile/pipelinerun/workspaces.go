@@ -59,10 +59,14 @@ func (d *decision) bind(v variables.Set, b crds.WorkspaceBinding, name, subPath 
 	}
 	b.Name = name
 	if subPath = v.Text(subPath); subPath != "" {
-		b.SubPath = path.Join(b.SubPath, subPath)
+		b.SubPath = path.Join(b.SubPath, below(subPath))
 	}
 	return b
 }
+
+// below is a path that stays below where it begins: what a result says about a
+// directory, "../secrets" say, cannot lead out of the one that the run was given.
+func below(subPath string) string { return strings.TrimPrefix(path.Clean("/"+subPath), "/") }
 
 // propagatedWorkspaces are those that an embedded task uses or declares, and that the
 // pipeline has not given it.
