@@ -8,7 +8,6 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile"
-	"millrace/reconcile/variables"
 )
 
 // check finds what is wrong with a run before anything of it is made. Reasons and
@@ -154,9 +153,9 @@ func (d *decision) checkWhen(t *crds.PipelineTask) *refusal {
 }
 
 func (d *decision) checkTaskRunSpecs(spec *crds.PipelineSpec) *refusal {
+	named := keyed(slices.Concat(spec.Tasks, spec.Finally), func(t crds.PipelineTask) string { return t.Name })
 	for _, one := range d.Run.Spec.TaskRunSpecs {
-		named := func(t crds.PipelineTask) bool { return t.Name == one.PipelineTaskName }
-		if !slices.ContainsFunc(spec.Tasks, named) && !slices.ContainsFunc(spec.Finally, named) {
+		if _, ok := named[one.PipelineTaskName]; !ok {
 			return refused(crds.PipelineRunReasonInvalidTaskRunSpec, "PipelineRun %s doesn't define taskRunSpecs correctly: PipelineRun's taskrunSpecs defined wrong taskName: %q, does not exist in Pipeline", d.key(), one.PipelineTaskName)
 		}
 	}
@@ -168,14 +167,15 @@ func (d *decision) checkWorkspaces(spec *crds.PipelineSpec) *refusal {
 		return invalid("expected exactly one, got both: spec.workspaces has two of the name %q", name)
 	}
 	for _, w := range spec.Workspaces {
-		if _, bound := bindingOf(d.Run, w.Name); !bound && !w.Optional {
+		if _, bound := d.bindingOf(w.Name); !bound && !w.Optional {
 			return refused(crds.PipelineRunReasonInvalidWorkspaceBinding, "PipelineRun %s doesn't bind Pipeline %s's Workspaces correctly: pipeline requires workspace with name %q be provided by pipelinerun", d.key(), d.pipelineKey(), w.Name)
 		}
 	}
+	all := declared(spec)
 	for _, t := range slices.Concat(spec.Tasks, spec.Finally) {
 		for _, w := range t.Workspaces {
-			declared := slices.ContainsFunc(spec.Workspaces, func(p crds.PipelineWorkspaceDeclaration) bool { return p.Name == workspaceOf(w) })
-			_, bound := bindingOf(d.Run, workspaceOf(w))
+			_, declared := all[workspaceOf(w)]
+			_, bound := d.bindingOf(workspaceOf(w))
 			if !declared && !bound {
 				return d.badSpec("pipeline task %q expects workspace with name %q but none exists in pipeline spec", t.Name, workspaceOf(w))
 			}
@@ -244,12 +244,19 @@ func (d *decision) checkTask(t *task) *refusal {
 	return nil
 }
 
+func declared(spec *crds.PipelineSpec) map[string]crds.PipelineWorkspaceDeclaration {
+	return keyed(spec.Workspaces, func(w crds.PipelineWorkspaceDeclaration) string { return w.Name })
+}
+
 // checkOptional refuses to leave out what a task needs.
 func (d *decision) checkOptional(t *task, spec *crds.TaskSpec) *refusal {
+	if d.declared == nil {
+		d.declared = declared(d.spec)
+	}
+	asked := keyed(spec.Workspaces, func(w crds.WorkspaceDeclaration) string { return w.Name })
 	for _, w := range t.Workspaces {
-		optional := slices.ContainsFunc(d.spec.Workspaces, func(p crds.PipelineWorkspaceDeclaration) bool { return p.Name == workspaceOf(w) && p.Optional })
-		required := slices.ContainsFunc(spec.Workspaces, func(s crds.WorkspaceDeclaration) bool { return s.Name == w.Name && !s.Optional })
-		if optional && required {
+		own, ok := asked[w.Name]
+		if d.declared[workspaceOf(w)].Optional && ok && !own.Optional {
 			return refused(crds.PipelineRunReasonRequiredWorkspaceMarkedOptional, "Optional workspace not supported by task: pipeline workspace %q is marked optional but pipeline task %q requires it be provided", workspaceOf(w), t.Name)
 		}
 	}
@@ -271,10 +278,9 @@ func (d *decision) missingParams(t *task, spec *crds.TaskSpec) []string {
 			}
 		}
 	}
-	propagated := variables.Values(d.spec.Params, d.Run.Spec.Params)
 	var missing []string
 	for _, param := range spec.Params {
-		_, fromPipeline := propagated[param.Name]
+		_, fromPipeline := d.values[param.Name]
 		if param.Default == nil && !given[param.Name] && !(fromPipeline && t.TaskSpec != nil) {
 			missing = append(missing, param.Name)
 		}

@@ -100,7 +100,7 @@ func (d *decision) create(t *task, name string, c combination) (Action, error) {
 
 func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, error) {
 	v := d.of(t)
-	own := specOf(d.Run, t.Name)
+	own := d.specOf(t.Name)
 	tr := &crds.TaskRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersion, Kind: crds.KindTaskRun},
 		ObjectMeta: d.metadata(t, name, own),
@@ -132,7 +132,7 @@ func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, 
 
 func (d *decision) customRun(t *task, name string, c combination) Action {
 	v := d.of(t)
-	own := specOf(d.Run, t.Name)
+	own := d.specOf(t.Name)
 	cr := &crds.CustomRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: crds.APIVersionCustomRuns, Kind: crds.KindCustomRun},
 		ObjectMeta: d.metadata(t, name, own),

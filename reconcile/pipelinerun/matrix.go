@@ -23,19 +23,9 @@ func combinations(v variables.Set, t *task, most int) ([]combination, *refusal) 
 	if t.Matrix == nil {
 		return []combination{{}}, nil
 	}
-	product := []map[string]string{}
-	if len(t.Matrix.Params) > 0 {
-		product = append(product, map[string]string{})
-	}
-	for _, param := range t.Matrix.Params {
-		value := v.Param(param.Value)
-		if value.Type != crds.ParamTypeArray {
-			return nil, refused(crds.PipelineRunReasonInvalidMatrixParameterTypes, "parameters of type array only are allowed, but param %q has type %q in pipelineTask %q", param.Name, typeOf(value), t.Name)
-		}
-		if len(product)*len(value.ArrayVal) > most {
-			return nil, tooManyCombinations(t, most)
-		}
-		product = multiply(product, param.Name, value.ArrayVal)
+	product, r := multiplied(v, t, most)
+	if r != nil {
+		return nil, r
 	}
 	var names []string
 	for range product {
@@ -49,6 +39,9 @@ func combinations(v variables.Set, t *task, most int) ([]combination, *refusal) 
 				continue
 			}
 			fitted = true
+			if !afford(v, own) {
+				return nil, invalid("%v", v.Overspent())
+			}
 			maps.Copy(one, own)
 			if include.Name != "" {
 				names[i] = include.Name
@@ -75,16 +68,43 @@ func tooManyCombinations(t *task, most int) *refusal {
 	return refused(crds.PipelineRunReasonInvalidMatrixParameterTypes, "expected 0 <= combinations of the matrix of pipelineTask %q <= %d, and there are more", t.Name, most)
 }
 
-func multiply(product []map[string]string, name string, values []string) []map[string]string {
-	out := make([]map[string]string, 0, len(product)*len(values))
-	for _, value := range values {
-		for _, one := range product {
-			next := maps.Clone(one)
-			next[name] = value
-			out = append(out, next)
+// multiplied is the product of the parameters of a matrix.
+func multiplied(v variables.Set, t *task, most int) ([]map[string]string, *refusal) {
+	values := make([][]string, len(t.Matrix.Params))
+	total := min(len(values), 1)
+	for i, param := range t.Matrix.Params {
+		value := v.Param(param.Value)
+		if value.Type != crds.ParamTypeArray {
+			return nil, refused(crds.PipelineRunReasonInvalidMatrixParameterTypes, "parameters of type array only are allowed, but param %q has type %q in pipelineTask %q", param.Name, typeOf(value), t.Name)
+		}
+		values[i] = value.ArrayVal
+		if total *= len(value.ArrayVal); total > most {
+			return nil, tooManyCombinations(t, most)
 		}
 	}
-	return out
+	product := make([]map[string]string, total)
+	for at := range product {
+		product[at] = make(map[string]string, len(values))
+		rest := at
+		for i, param := range t.Matrix.Params {
+			product[at][param.Name] = values[i][rest%len(values[i])]
+			rest /= len(values[i])
+		}
+		if !afford(v, product[at]) {
+			return nil, invalid("%v", v.Overspent())
+		}
+	}
+	return product, nil
+}
+
+// afford counts what a run is given: many parameters for many runs are more than there
+// is memory.
+func afford(v variables.Set, params map[string]string) bool {
+	bytes := 0
+	for name, value := range params {
+		bytes += len(name) + len(value)
+	}
+	return v.Budget.Afford(bytes)
 }
 
 func includeParams(v variables.Set, include crds.MatrixInclude) map[string]string {

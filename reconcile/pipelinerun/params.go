@@ -16,10 +16,11 @@ import (
 // that it binds, and who it is. Results join them as they are needed.
 func (d *decision) variables() variables.Set {
 	v := variables.New()
-	v.SetParams(variables.Values(d.spec.Params, d.Run.Spec.Params))
+	d.values = variables.Values(d.spec.Params, d.Run.Spec.Params)
+	v.SetParams(d.values)
 	maps.Copy(v.Strings, contextStrings(d.Run))
 	for _, w := range d.spec.Workspaces {
-		_, bound := bindingOf(d.Run, w.Name)
+		_, bound := d.bindingOf(w.Name)
 		v.Strings["workspaces."+w.Name+".bound"] = strconv.FormatBool(bound)
 	}
 	return v
@@ -112,41 +113,69 @@ func (d *decision) propagateInto(t *task, own crds.Params, text string, all bool
 	p.Budget = d.vars.Budget
 	p.setParams(d, t, own, text)
 	p.setResults(d, t)
-	for name, value := range d.of(t).Strings {
-		if strings.HasPrefix(name, "context.") || strings.HasPrefix(name, "workspaces.") && !t.knows(name) || strings.HasPrefix(name, "tasks.") {
+	texts := d.of(t).Strings
+	variables.References(text, func(name string) {
+		value, known := texts[name]
+		if known && (strings.HasPrefix(name, "context.") || strings.HasPrefix(name, "workspaces.") && !t.knows(name) || strings.HasPrefix(name, "tasks.")) {
 			p.setText(name, value)
 		}
-	}
+	})
 	spec, err := p.spec(t.TaskSpec.TaskSpec)
 	return spec, p.given, err
 }
 
-// setParams makes the parameters of the pipeline known that the task has not itself.
+// setParams makes the parameters of the pipeline known that the task uses and has not
+// itself. It looks at those alone, however many the pipeline has.
 func (p *propagation) setParams(d *decision, t *task, own crds.Params, text string) {
-	hidden := map[string]bool{}
+	done := map[string]bool{}
 	for _, param := range own {
-		hidden[param.Name] = true
+		done[param.Name] = true
 	}
-	declared := map[string]bool{}
+	give := func(name string) {
+		if value, known := d.values[name]; known && !done[name] {
+			p.given = append(p.given, crds.Param{Name: name, Value: value})
+		}
+		done[name] = true
+	}
 	for _, spec := range t.TaskSpec.Params {
-		declared[spec.Name] = true
 		if spec.Default != nil {
-			hidden[spec.Name] = true
+			done[spec.Name] = true
 		}
+		give(spec.Name) // the task asks for it, and nobody has given it
 	}
-	values := variables.Values(d.spec.Params, d.Run.Spec.Params)
-	for name, value := range values {
+	variables.References(text, func(reference string) {
+		name, value, known := paramOf(d.values, reference)
 		switch {
-		case hidden[name]:
-		case declared[name]: // the task asks for it, and nobody has given it
-			p.given = append(p.given, crds.Param{Name: name, Value: value})
-		case !p.all && !looksLikeVariables(value):
+		case !known || done[name]:
+		case p.all || looksLikeVariables(value):
+			give(name)
+		default:
 			p.SetParams(map[string]crds.ParamValue{name: value})
-		case strings.Contains(text, name):
-			p.given = append(p.given, crds.Param{Name: name, Value: value})
+			done[name] = true
+		}
+	})
+	slices.SortFunc(p.given, func(a, b crds.Param) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// paramOf is the parameter that a reference in JSON is to, as a whole or to a part of it:
+// names can have dots themselves.
+func paramOf(values map[string]crds.ParamValue, reference string) (name string, value crds.ParamValue, known bool) {
+	rest, _ := strings.CutPrefix(reference, "inputs.")
+	rest, ok := strings.CutPrefix(rest, "params")
+	if !ok {
+		return "", value, false
+	}
+	if name, _, ok = quoted(strings.ReplaceAll(rest, `\"`, `"`)); ok {
+		value, known = values[name]
+		return name, value, known
+	}
+	rest, ok = strings.CutPrefix(rest, ".")
+	for end := len(rest); ok && end > 0; end = max(strings.LastIndexByte(rest[:end], '['), strings.LastIndexByte(rest[:end], '.')) {
+		if value, known = values[rest[:end]]; known {
+			return rest[:end], value, true
 		}
 	}
-	slices.SortFunc(p.given, func(a, b crds.Param) int { return strings.Compare(a.Name, b.Name) })
+	return "", value, false
 }
 
 // setResults makes the results known that the task refers to.

@@ -150,12 +150,16 @@ type decision struct {
 	now    time.Time
 	config Config
 
-	spec  *crds.PipelineSpec // status.pipelineSpec
-	tasks []*task            // all: those of the graph, then those of finally
-	graph *graph
-	order []*task // those of the graph, each after what it needs
-	vars  variables.Set
-	need  map[string]bool // children whose results must be known to go on
+	spec     *crds.PipelineSpec // status.pipelineSpec
+	graph    *graph
+	tasks    []*task                                      // all: those of the graph, then those of finally
+	order    []*task                                      // those of the graph, each after what it needs
+	bindings map[string]crds.WorkspaceBinding             // see bindingOf
+	declared map[string]crds.PipelineWorkspaceDeclaration // the workspaces of the pipeline
+	own      map[string]crds.PipelineTaskRunSpec          // see specOf
+	values   map[string]crds.ParamValue                   // of the parameters of the pipeline
+	vars     variables.Set
+	need     map[string]bool // children whose results must be known to go on
 
 	found *crds.RefSource // where a resolver has found the pipeline
 

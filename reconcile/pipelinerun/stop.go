@@ -57,7 +57,7 @@ func (d *decision) expired(t *task, c *child) bool {
 	if c == nil || c.done() || c.Cancelled || c.Kind != crds.KindCustomRun || c.Started.IsZero() {
 		return false
 	}
-	limit := d.runTimeout(t, specOf(d.Run, t.Name))
+	limit := d.runTimeout(t, d.specOf(t.Name))
 	if limit == nil || limit.Duration <= 0 {
 		return false
 	}

@@ -11,13 +11,12 @@ import (
 
 // specOf is what taskRunSpecs and taskRunTemplate say together of the runs of a task:
 // the one of the task wins, field by field, in the pod template too.
-func specOf(pr *crds.PipelineRun, task string) crds.PipelineTaskRunSpec {
-	var own crds.PipelineTaskRunSpec
-	for _, one := range pr.Spec.TaskRunSpecs { // of two for one task, the last
-		if one.PipelineTaskName == task {
-			own = one
-		}
+func (d *decision) specOf(task string) crds.PipelineTaskRunSpec {
+	pr := d.Run
+	if d.own == nil {
+		d.own = keyed(pr.Spec.TaskRunSpecs, func(s crds.PipelineTaskRunSpec) string { return s.PipelineTaskName })
 	}
+	own := d.own[task]
 	if own.ServiceAccountName == "" {
 		own.ServiceAccountName = pr.Spec.TaskRunTemplate.ServiceAccountName
 	}

@@ -13,12 +13,22 @@ import (
 	"millrace/reconcile/variables"
 )
 
-func bindingOf(pr *crds.PipelineRun, workspace string) (crds.WorkspaceBinding, bool) {
-	i := slices.IndexFunc(pr.Spec.Workspaces, func(b crds.WorkspaceBinding) bool { return b.Name == workspace })
-	if i < 0 {
-		return crds.WorkspaceBinding{}, false
+// bindingOf is what the run binds to a workspace of the pipeline.
+func (d *decision) bindingOf(workspace string) (crds.WorkspaceBinding, bool) {
+	if d.bindings == nil {
+		d.bindings = keyed(d.Run.Spec.Workspaces, func(b crds.WorkspaceBinding) string { return b.Name })
 	}
-	return pr.Spec.Workspaces[i], true
+	b, ok := d.bindings[workspace]
+	return b, ok
+}
+
+// keyed is a list for looking up; of two with one name, the last.
+func keyed[T any](list []T, name func(T) string) map[string]T {
+	all := make(map[string]T, len(list))
+	for _, one := range list {
+		all[name(one)] = one
+	}
+	return all
 }
 
 // workspaceOf tells which workspace of the pipeline a task means.
@@ -35,12 +45,12 @@ func workspaceOf(w crds.WorkspacePipelineTaskBinding) string {
 func (d *decision) workspaces(v variables.Set, t *task) []crds.WorkspaceBinding {
 	var bindings []crds.WorkspaceBinding
 	for _, w := range t.Workspaces {
-		if b, bound := bindingOf(d.Run, workspaceOf(w)); bound {
+		if b, bound := d.bindingOf(workspaceOf(w)); bound {
 			bindings = append(bindings, d.bind(v, b, w.Name, w.SubPath))
 		}
 	}
 	for _, name := range d.propagatedWorkspaces(t) {
-		if b, bound := bindingOf(d.Run, name); bound {
+		if b, bound := d.bindingOf(name); bound {
 			bindings = append(bindings, d.bind(v, b, name, ""))
 		}
 	}
