@@ -552,3 +552,42 @@ func TestARunOfAnotherControllerIsNotRemembered(t *testing.T) {
 		}
 	})
 }
+
+const finallyOfMany = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - {name: a, taskSpec: {results: [{name: r}], steps: [{image: x}]}}
+    - {name: b, taskSpec: {results: [{name: r}], steps: [{image: x}]}}
+    - {name: c, onError: continue, taskSpec: {steps: [{image: x}]}}
+    finally:
+    - {name: f1, when: [{input: $(tasks.a.results.r), operator: in, values: [x]}], params: [{name: p, value: $(tasks.b.results.r)}], taskSpec: {params: [{name: p}], steps: [{image: x}]}}
+    - {name: f2, when: [{input: $(tasks.a.results.r), operator: in, values: [x]}], params: [{name: p, value: $(tasks.b.results.r)}], taskSpec: {params: [{name: p}], steps: [{image: x}]}}
+    - {name: f3, when: [{input: $(tasks.a.results.r), operator: in, values: [x]}], params: [{name: p, value: $(tasks.b.results.r)}], taskSpec: {params: [{name: p}], steps: [{image: x}]}}
+`
+
+// However much there is to find out before, and to be refused, a reconcile gets as far as
+// to tell of it: here a child is gone, a condition and then a parameter have a result, and
+// three children are over quota.
+func TestAReconcileGetsAsFarAsToTellOfRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, finallyOfMany)
+		c.settle(nil)
+		for _, name := range []string{"run-a", "run-b"} {
+			c.patch(crds.ResourceTaskRuns, name, `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+			c.ends(name, corev1.ConditionTrue, "Succeeded")
+		}
+		c.remove(crds.ResourceTaskRuns, "run-c")
+		c.refuse = overQuota("taskruns")
+		result, err := c.rec.Reconcile(t.Context(), runKey)
+		if err != nil || result.RequeueAfter == 0 {
+			t.Errorf("%+v, %v, after %v", result, err, c.calls)
+		}
+		if message := c.run().Succeeded().Message; !strings.Contains(message, "exceeded quota: taskruns") {
+			t.Errorf("the run says %q", message)
+		}
+	})
+}

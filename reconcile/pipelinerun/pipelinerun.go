@@ -109,9 +109,9 @@ func New(config Config, parts Parts) *Reconciler {
 }
 
 // A reconcile plans at most this often: for the Tasks of the pipeline, for children
-// that are missed, for results, for the answer to a creation, and for what came of
-// that.
-const maxPlans = 6
+// that are missed, for results of conditions, of parameters and of the pipeline, for the
+// answers to creations (see maxRefused), and for what came of all that.
+const maxPlans = 8
 
 // Reconcile brings one run forward by as much as can be done now. It may be
 // called by many workers at once, for different keys.
