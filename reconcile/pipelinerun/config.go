@@ -24,8 +24,6 @@ type Config struct {
 	ParamEnum bool
 	// CEL allows conditions of tasks in CEL. Default: a pipeline that has one is refused.
 	CEL bool
-	// Nested allows tasks that are pipelines. Default: such a pipeline is refused.
-	Nested bool
 	// Resolver tells whether pipelines may come from the resolver of that name, by a
 	// ResolutionRequest, and the Tasks of pipelines too. Default: none may but the
 	// cluster resolver, which is built in.

@@ -31,8 +31,9 @@
 //  4. A child that is gone is not run again. Its task has failed, and the run says
 //     whose child was deleted.
 //  5. A run that has ended is not written again, and neither it nor its children are
-//     even decoded. It ends when its children have: a cancelled run is not called
-//     cancelled while a task of it still runs. (TestWhatIsSettledIsNotDecoded)
+//     even decoded. It ends when its TaskRuns have: a cancelled run is not called
+//     cancelled while a task of it still runs. Only one that cannot go on (see 8) ends at
+//     once, and asks what still runs to stop. (TestWhatIsSettledIsNotDecoded)
 //  6. Children are looked at, not read: of each, a handful of words that the scan of
 //     the wire has taken out. Only those are decoded whose results are needed, and a
 //     PipelineRun is woken when a child ends, and not by what it does until then.
