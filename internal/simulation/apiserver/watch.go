@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/http"
@@ -128,18 +129,7 @@ func (f *follower) close() {
 
 // follow tells what happens until the watch comes to an end.
 func (f *follower) follow() {
-	seconds, _ := strconv.Atoi(f.query.Get("timeoutSeconds"))
-	if seconds == 0 {
-		seconds = 1800
-	}
-	// Neither is on the second, as nothing here is, and both are never at once.
-	lasts := time.Duration(seconds)*time.Second + f.verdict.Wait + f.verdict.Linger
-	over := time.NewTimer(lasts)
-	defer over.Stop()
-	last := time.NewTimer(max(0, lasts-bookmarkBeforeEnd))
-	defer last.Stop()
-	minute := time.NewTimer(f.pause() + f.verdict.Wait)
-	defer minute.Stop()
+	due := f.appointments()
 	for {
 		missed, news, end := f.missed()
 		for _, c := range missed {
@@ -154,23 +144,75 @@ func (f *follower) follow() {
 		if len(missed) > 0 {
 			continue // there may be more by now
 		}
-		select {
-		case <-news:
-		case <-minute.C:
-			minute.Reset(f.pause())
-			if !f.bookmark(f.bookmarked(), false) {
-				return
-			}
-		case <-last.C:
-			if !f.bookmark(f.bookmarked(), false) {
-				return
-			}
-		case <-over.C:
+		if over, bookmark := due.take(time.Now(), f.pause()); over || bookmark && !f.bookmark(f.bookmarked(), false) {
 			return
-		case <-f.r.Context().Done():
+		} else if bookmark {
+			continue
+		}
+		if !await(f.r.Context(), news, due.next()) {
 			return
 		}
 	}
+}
+
+// appointments are when a watch has something to say, or to end, though nothing
+// happens. Where telling takes long, several are past by the time that anybody
+// looks, and then the order is that of this type, not a select's.
+type appointments struct {
+	minute, last, over time.Time // last is zero when it was
+}
+
+func (f *follower) appointments() *appointments {
+	seconds, _ := strconv.Atoi(f.query.Get("timeoutSeconds"))
+	if seconds == 0 {
+		seconds = 1800
+	}
+	// Neither is on the second, as nothing here is, and both are never at once.
+	now, lasts := time.Now(), time.Duration(seconds)*time.Second+f.verdict.Wait+f.verdict.Linger
+	return &appointments{
+		minute: now.Add(f.pause() + f.verdict.Wait),
+		last:   now.Add(max(0, lasts-bookmarkBeforeEnd)),
+		over:   now.Add(lasts),
+	}
+}
+
+// take takes what is due: the end before any bookmark, and one bookmark for both
+// if both are. The next one of a minute is due after a pause.
+func (a *appointments) take(now time.Time, pause time.Duration) (over, bookmark bool) {
+	if !now.Before(a.over) {
+		return true, false
+	}
+	if !a.last.IsZero() && !now.Before(a.last) {
+		a.last, bookmark = time.Time{}, true
+	}
+	if !now.Before(a.minute) {
+		a.minute, bookmark = now.Add(pause), true
+	}
+	return false, bookmark
+}
+
+// next is when take finds something again.
+func (a *appointments) next() time.Time {
+	first := a.over
+	for _, t := range []time.Time{a.minute, a.last} {
+		if !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// await waits for news, or until then, and tells whether whoever had asked is
+// still there.
+func await(ctx context.Context, news <-chan struct{}, then time.Time) bool {
+	timer := time.NewTimer(time.Until(then))
+	defer timer.Stop()
+	select {
+	case <-news:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // missed is what happened after the watch's position, which becomes now.
