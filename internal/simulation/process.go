@@ -52,14 +52,14 @@ func (w *World) start(pod string) {
 	actor := fmt.Sprintf("%s.%d", pod, w.lives[pod])
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{pod: pod, actor: actor, link: w.connect(actor), door: newDoor(), stop: stop}
-	p.transport = &http.Transport{DialContext: p.link.Dial, DisableCompression: true, MaxIdleConnsPerHost: 25}
+	p.transport = &http.Transport{DialContext: p.link.Dial, DisableCompression: true, DisableKeepAlives: true}
 	w.alive[pod] = p
 	w.notef("%s starts", actor)
 	ctx = klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w.log()), textlogger.Verbosity(w.workload.verbosity))))
 	w.processes.Go(func() {
 		err := w.setting.Program(ctx, Machine{
 			PodName:    pod,
-			RestConfig: &rest.Config{Host: "http://apiserver", Transport: p.transport},
+			RestConfig: &rest.Config{Host: "http://apiserver", Transport: newOldConnections(p.transport, w.Plan.Seed, actor)},
 			Listener:   p.door,
 			Random:     func(use string) rand.Source { return w.Plan.Seed.Source("random", actor, use) },
 		})
