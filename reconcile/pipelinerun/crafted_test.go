@@ -44,14 +44,14 @@ var crafted = map[string]func(n int, run *crds.PipelineRun, spec *crds.PipelineS
 // Whatever a run is made of, its first plan takes work that grows with its size. It is
 // the work of the thread that is measured, so that a busy machine does not matter.
 func TestACraftedRunDoesNotKeepAWorker(t *testing.T) {
-	for name, make := range crafted {
+	for name, craft := range crafted {
 		t.Run(name, func(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			took := func(n int) time.Duration {
 				run := &crds.PipelineRun{Spec: crds.PipelineRunSpec{PipelineSpec: &crds.PipelineSpec{}}}
 				run.Name = "run"
-				make(n, run, run.Spec.PipelineSpec)
+				craft(n, run, run.Spec.PipelineSpec)
 				o := observation{Run: run, Tasks: map[string]taskAnswer{"x": {Spec: &crds.TaskSpec{Steps: []crds.Step{{Image: "x"}}}}}}
 				best := time.Hour
 				for range 3 {

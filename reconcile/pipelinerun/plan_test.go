@@ -182,8 +182,8 @@ func TestARefusedRequestIsToldAndWaitedFor(t *testing.T) {
 	run := parse(t, "metadata: {name: run}\nspec: {pipelineRef: {resolver: git, params: [{name: url, value: x}]}}")
 	w := newWorld(t, run)
 	w.config.Resolver = func(string) bool { return true }
-	name := text(w.reconcile()[0])
-	name = strings.Fields(name[strings.Index(name, "ResolutionRequest "):])[1]
+	w.reconcile()
+	name := w.request.Name
 	w.run, w.request = parse(t, "metadata: {name: run}\nspec: {pipelineRef: {resolver: git, params: [{name: url, value: x}]}}"), nil
 	w.run.Namespace, w.run.UID = "default", "uid-of-run"
 	w.refuse[name] = overQuota("resolutionrequests")
