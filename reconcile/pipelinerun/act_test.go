@@ -591,3 +591,31 @@ func TestAReconcileGetsAsFarAsToTellOfRefusals(t *testing.T) {
 		}
 	})
 }
+
+// The question of a run of the name that was here before may stay behind, when its run was
+// deleted and nothing else: the new run says what it waits for, and asks ever more rarely.
+func TestARequestOfAnEarlierRunIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineRef: {resolver: git, params: [{name: url, value: x}]}}}")
+		c.rec.config.Resolver = func(string) bool { return true }
+		if _, err := c.rec.Reconcile(t.Context(), runKey); err != nil {
+			t.Fatal(err)
+		}
+		var left string
+		for left = range c.objects[crds.ResourceResolutionRequests] {
+			c.patch(crds.ResourceResolutionRequests, left, `{"metadata":{"ownerReferences":null}}`)
+		}
+		time.Sleep(time.Minute)
+		result, err := c.rec.Reconcile(t.Context(), runKey)
+		if err != nil || result.RequeueAfter < 10*time.Second {
+			t.Errorf("after a minute: %+v, %v", result, err)
+		}
+		if message := c.run().Succeeded().Message; !strings.Contains(message, "has not gone yet") {
+			t.Errorf("the run says %q", message)
+		}
+		c.remove(crds.ResourceResolutionRequests, left)
+		if _, err := c.rec.Reconcile(t.Context(), runKey); err != nil || c.objects[crds.ResourceResolutionRequests][left] == nil {
+			t.Errorf("%v, after %v", err, c.calls)
+		}
+	})
+}
