@@ -240,12 +240,17 @@ func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *cor
 	}
 }
 
-// createRequest asks a resolver, or finds that it has been asked.
+// createRequest asks a resolver. A request of that name which was not found to be ours
+// is an earlier run's, whose name it has in its own: it is waited for until it has gone.
 func (r *Reconciler) createRequest(ctx context.Context, o *observation, request *crds.ResolutionRequest) (again bool, err error) {
 	err = r.parts.Client.CreateRequest(ctx, request)
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
+	case err == nil:
 		return false, nil
+	case apierrors.IsAlreadyExists(err):
+		o.Refused = apierrors.NewConflict(schema.GroupResource{Group: crds.GroupResolution, Resource: crds.ResourceResolutionRequests}, request.Name,
+			errors.New("one that does not belong to this run has not gone yet"))
+		return true, nil
 	case call.IsAnswer(err), call.WebhookAway(err):
 		o.Refused = fmt.Errorf("create ResolutionRequest %q: %w", request.Name, err)
 		return true, nil

@@ -575,3 +575,28 @@ func TestAttemptsAreFiledWhole(t *testing.T) {
 		}
 	}
 }
+
+// The question of a run of the name that was here before may stay behind, when its run was
+// deleted and nothing else: the new run says what it waits for, and then asks its own.
+func TestARequestOfAnEarlierRunIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "metadata: {name: run, namespace: default, uid: uid-1}\nspec: {taskRef: {resolver: git, params: [{name: url, value: x}]}}")
+		c.rec.config.Resolver = func(string) bool { return true }
+		if _, err := c.rec.Reconcile(t.Context(), c.key()); err != nil {
+			t.Fatal(err)
+		}
+		c.server.request.OwnerReferences = nil
+		time.Sleep(time.Minute)
+		result, err := c.rec.Reconcile(t.Context(), c.key())
+		if err != nil || result.RequeueAfter < 10*time.Second {
+			t.Errorf("after a minute: %+v, %v", result, err)
+		}
+		if message := c.server.run.Succeeded().Message; !strings.Contains(message, "has not gone yet") {
+			t.Errorf("the run says %q", message)
+		}
+		c.server.request = nil
+		if _, err := c.rec.Reconcile(t.Context(), c.key()); err != nil || c.server.request == nil {
+			t.Errorf("%v, after %v", err, c.server.calls)
+		}
+	})
+}

@@ -180,6 +180,9 @@ func (s *server) CreateRequest(_ context.Context, request *crds.ResolutionReques
 	if done, err := s.enter("create resolutionrequest", request); !done || err != nil {
 		return err
 	}
+	if s.request != nil && s.request.Name == request.Name {
+		return apierrors.NewAlreadyExists(schema.GroupResource{Group: crds.GroupResolution, Resource: crds.ResourceResolutionRequests}, request.Name)
+	}
 	s.request = request
 	s.request.CreationTimestamp = metav1.Now()
 	return nil
