@@ -60,9 +60,10 @@ func (d *decision) ended(status crds.PipelineRunStatus, condition crds.Condition
 }
 
 // references are those of the runs that were made, in the order in which they were,
-// and after them those that are being made.
+// and after them those that are being made. These may be put behind those that the run
+// has, where there is room in the same array: nobody reads there but by the new status.
 func (d *decision) references(status crds.PipelineRunStatus) []crds.ChildStatusReference {
-	refs := slices.Clip(status.ChildReferences)
+	refs := status.ChildReferences
 	for _, t := range d.tasks {
 		for _, r := range t.runs {
 			if t.recorded && !r.told {
