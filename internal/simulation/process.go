@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	jitter "math/rand"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -68,7 +69,17 @@ func (w *World) start(pod string) {
 		p.link.Cut()
 		p.transport.CloseIdleConnections()
 		w.Agenda.After(0, func() { w.ended(p, err) })
+		w.Agenda.After(time.Microsecond, func() { w.shuffle(actor) })
 	})
+}
+
+// shuffle begins client-go's source of jitter anew, which is shared by all who live.
+// A recorder of events that is shut down has a select between its end and the next
+// event, and draws for each that it cannot send any more: so how much the dead has
+// drawn is chance, and the next process would go on from there. When time has passed
+// its goroutines are at rest.
+func (w *World) shuffle(dead string) {
+	jitter.Seed(int64(w.Plan.Seed.Draw("jitter after", dead))) //nolint:staticcheck,gosec // there is no other way to it; any number does
 }
 
 func (w *World) connect(actor string) *apiserver.Link {
