@@ -26,11 +26,11 @@ func granted(t *testing.T) []simulation.Grant {
 func unused() map[string]string {
 	const rarely = "asked when a write is in doubt, or a cache behind, and no storm has PipelineRuns yet"
 	return map[string]string{
-		"create customruns.tekton.dev":   "no Pipeline of a simulation has a custom task",
-		"get customruns.tekton.dev":      "likewise",
-		"patch customruns.tekton.dev":    "likewise",
-		"get pipelineruns.tekton.dev":    rarely,
-		"get pipelines.tekton.dev":       rarely,
+		"create customruns.tekton.dev": "no Pipeline of a simulation has a custom task",
+		"get customruns.tekton.dev":    "likewise",
+		"patch customruns.tekton.dev":  "likewise",
+		"get pipelineruns.tekton.dev":  rarely,
+		"get pipelines.tekton.dev":     rarely,
 
 		"create resolutionrequests.resolution.tekton.dev": "only where --resolvers allows resolvers that are not built in",
 		"get resolutionrequests.resolution.tekton.dev":    "likewise",
