@@ -79,7 +79,7 @@ func (w *World) start(pod string) {
 // drawn is chance, and the next process would go on from there. When time has passed
 // its goroutines are at rest.
 func (w *World) shuffle(dead string) {
-	jitter.Seed(int64(w.Plan.Seed.Draw("jitter after", dead))) //nolint:staticcheck,gosec // there is no other way to it; any number does
+	jitter.Seed(int64(w.Plan.Seed.Draw("jitter after", dead))) //nolint:staticcheck // there is no other way to it
 }
 
 func (w *World) connect(actor string) *apiserver.Link {
