@@ -232,9 +232,11 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 	if e.Type == "BOOKMARK" && v.Fault == "" {
 		return
 	}
-	for _, c := range w.checks {
-		if c.Told != nil {
-			c.Told(e)
+	if v.Arrives() {
+		for _, c := range w.checks {
+			if c.Told != nil {
+				c.Told(e)
+			}
 		}
 	}
 	if w.trace != nil {

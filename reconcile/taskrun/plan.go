@@ -593,7 +593,14 @@ func (d decision) remove(reason crds.TaskRunReason) Action {
 // nobody is to blame for the time that the controller was away.
 func (d decision) timedOut() bool {
 	limit := timeout(d.Run, d.config)
-	if limit == 0 || !d.Run.HasStarted() {
+	if limit == 0 {
+		return false
+	}
+	// A run that waited for quota may not have been told yet that it has begun.
+	if whose(d.Pod, d.Run) == ours && ranOut(d.Pod, limit) {
+		return true
+	}
+	if !d.Run.HasStarted() {
 		return false
 	}
 	deadline := d.Run.Status.StartTime.Add(limit)
@@ -601,9 +608,6 @@ func (d decision) timedOut() bool {
 		return false
 	}
 	if whose(d.Pod, d.Run) != ours || !complete(d.Pod) {
-		return true
-	}
-	if ranOut(d.Pod, limit) {
 		return true
 	}
 	// Times of pods are in whole seconds, and a pod that we ended, ended in the

@@ -99,6 +99,11 @@ type EventVerdict struct {
 	End Ending
 }
 
+// Arrives tells whether the watcher gets an object that it can read.
+func (v EventVerdict) Arrives() bool {
+	return v.End == GoOn && (v.Spoil == Whole || v.Spoil >= UnknownFields)
+}
+
 // Ending is how a watch ends.
 type Ending int
 
