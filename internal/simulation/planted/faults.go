@@ -145,16 +145,13 @@ func Faults() []Fault {
 		{
 			Name: "patch-whatever", Says: "a status is patched whatever version it has", Caught: "I8",
 			In: "reconcile", Plans: quiet("one step"),
-			Old: `	return json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": resourceVersion},
-		"status":   diff,
+			Old: `	metadata, err := json.Marshal(map[string]string{"resourceVersion": resourceVersion})
 `,
-			New: `	if planted("patch-whatever") {
-		return json.Marshal(map[string]any{"status": diff})
+			New: `	insists := map[string]string{"resourceVersion": resourceVersion}
+	if planted("patch-whatever") {
+		insists = map[string]string{}
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]string{"resourceVersion": resourceVersion},
-		"status":   diff,
+	metadata, err := json.Marshal(insists)
 `,
 		},
 		{
