@@ -31,11 +31,14 @@ func Scenarios() []Workload {
 		all = append(all, Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)})
 	}
 	return append(all,
-		Workload{Name: "flood", Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
+		Workload{Name: TheFlood, Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
 		Workload{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
 		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
 	)
 }
+
+// TheFlood is the scenario of two namespaces, one with FloodSize runs and one with one.
+const TheFlood = "flood"
 
 // soon is when the program has its caches and its Lease.
 const soon = 5 * time.Second
