@@ -75,8 +75,6 @@ func missing(e apiserver.Exchange) string {
 	switch {
 	case e.Verb == "create":
 		return ""
-	case asksToStop(e):
-		return ""
 	case e.Resource == "taskruns" && e.ResourceVersion == "":
 		return "version"
 	case e.Resource == "pods" && e.UID == "":
@@ -84,13 +82,6 @@ func missing(e apiserver.Exchange) string {
 	default:
 		return ""
 	}
-}
-
-// asksToStop tells a PipelineRun's request that its child stop, however far that has
-// come: it insists on the UID alone, and one that was decided on an old view of the
-// child may find it ended, which it then stays as it is but for what was asked.
-func asksToStop(e apiserver.Exchange) bool {
-	return e.Resource == "taskruns" && e.Verb == "patch" && e.Subresource == "" && e.UID != "" && e.ResourceVersion == ""
 }
 
 // leaseLog is who had the Lease, and when.

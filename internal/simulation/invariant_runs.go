@@ -150,7 +150,7 @@ func completedIsOver(_ *Facts, report report) Check {
 	return Check{
 		See: func(e apiserver.Exchange) {
 			before, after, ok := changes(e)
-			if ok && before.IsDone() && !asksToStop(e) {
+			if ok && before.IsDone() {
 				report("%s had ended, and is written by %s", e.Key, e.Request)
 			}
 			if ok && after.IsDone() {

@@ -197,18 +197,23 @@ func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, 
 }
 
 // cancel asks a child to stop. That it is gone, or another by now, is no error: then
-// there is nothing to stop, and the cache will say so.
+// there is nothing to stop, and the cache will say so. That it has changed is a
+// conflict, after which it is looked at again.
 func (r *Reconciler) cancel(ctx context.Context, key types.NamespacedName, a CancelChild) error {
 	patch := r.parts.Client.CancelTaskRun
 	if a.Kind == crds.KindCustomRun {
 		patch = r.parts.Client.CancelCustomRun
 	}
-	version, err := patch(ctx, beside(key, a.Name), a.UID, a.Message)
-	if apierrors.IsInvalid(err) { // the UID is another's
+	version, err := patch(ctx, beside(key, a.Name), a.UID, a.Version, a.Message)
+	switch {
+	case err == nil:
+		r.parts.Gate.Wrote(key, r.cacheOf(a.Kind), version)
 		return nil
+	case apierrors.IsConflict(err):
+		return err
+	default:
+		return call.UnlessGone(err)
 	}
-	r.parts.Gate.Wrote(key, r.cacheOf(a.Kind), version)
-	return call.UnlessGone(err)
 }
 
 // announce tells people and metrics of a condition that has changed.

@@ -366,6 +366,25 @@ func TestCancelStopsChildrenByTheirUID(t *testing.T) {
 	})
 }
 
+// A child that has ended, as the server knows and the cache does not yet, is not asked
+// to stop: it is over, and not written any more.
+func TestAChildThatHasEndedIsNotAskedToStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"Cancelled"}}`)
+		c.frozen = true
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.settle(nil)
+		if child := c.taskRun("run-a"); child.Spec.Status != "" {
+			t.Errorf("the child, which had ended, is asked %q", child.Spec.Status)
+		}
+		if run := c.run(); !run.IsDone() {
+			t.Errorf("the run is at %+v", run.Succeeded())
+		}
+	})
+}
+
 // What is over is not decoded again: not at a resync, and not when its children go.
 func TestWhatIsSettledIsNotDecoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,12 +41,14 @@ type CreateCustomRun struct{ Run *crds.CustomRun }
 // CreateRequest asks a resolver for the pipeline, unless it has been asked.
 type CreateRequest struct{ Request *crds.ResolutionRequest }
 
-// CancelChild asks a child that still has that UID to stop, by its spec.status, and
-// tells it why in spec.statusMessage. A child that is gone, or done, is no error.
+// CancelChild asks a child that still has that UID and is as it was looked at to stop, by
+// its spec.status, and tells it why in spec.statusMessage. One that is gone is no error;
+// one that has changed is looked at again, since it may have ended.
 type CancelChild struct {
 	Kind    string
 	Name    string
 	UID     types.UID
+	Version string
 	Message string
 }
 

@@ -113,7 +113,7 @@ func (f Facets) summary(kind string, g indexer.Glance) (c child, known bool) {
 		return c, false
 	}
 	return child{
-		Kind: kind, Name: g.Key().Name, UID: g.UID(), PipelineTask: v[atTask],
+		Kind: kind, Name: g.Key().Name, UID: g.UID(), Version: g.ResourceVersion(), PipelineTask: v[atTask],
 		Status: corev1.ConditionStatus(v[atStatus]), Reason: v[atReason],
 		Cancelled: isCancel(v[atAsked]), TimedOut: isTimeout(v[atAsked], v[atMessage]), Deleting: v[atDeleting] != "",
 		Started: startOf(v[atStarted]),
@@ -166,7 +166,7 @@ func ofCustomRun(run *crds.CustomRun) child {
 
 func summaryOf(kind string, run metav1.Object, succeeded crds.Condition, asked, message string) child {
 	return child{
-		Kind: kind, Name: run.GetName(), UID: run.GetUID(), PipelineTask: run.GetLabels()[labelPipelineTask],
+		Kind: kind, Name: run.GetName(), UID: run.GetUID(), Version: run.GetResourceVersion(), PipelineTask: run.GetLabels()[labelPipelineTask],
 		Status: succeeded.Status, Reason: succeeded.Reason,
 		Cancelled: isCancel(asked), TimedOut: isTimeout(asked, message), Deleting: run.GetDeletionTimestamp() != nil,
 	}

@@ -37,10 +37,11 @@ type Client interface {
 	CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error
 	// CreateClaim creates a PersistentVolumeClaim.
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
-	// CancelTaskRun and the like ask the child of that UID to stop, and say why. One
-	// that is gone, or is another one by now, is an error: NotFound or Invalid.
-	CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (resourceVersion string, err error)
-	CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (resourceVersion string, err error)
+	// CancelTaskRun and the like ask the child of that UID and version to stop, and say
+	// why. One that is gone, is another one by now, or has changed is an error: NotFound,
+	// Invalid, Conflict.
+	CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (resourceVersion string, err error)
+	CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (resourceVersion string, err error)
 }
 
 // APIClient is the Client that talks to a server. It does not try again by itself.
@@ -132,29 +133,22 @@ func (c *APIClient) CreateClaim(ctx context.Context, claim *corev1.PersistentVol
 }
 
 // CancelTaskRun asks a TaskRun to stop.
-func (c *APIClient) CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
-	request := at(c.tekton.Patch(types.JSONPatchType), crds.ResourceTaskRuns, key)
-	return cancel(ctx, request, uid, string(crds.TaskRunSpecStatusCancelled), message)
+func (c *APIClient) CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
+	return cancel(ctx, at(c.tekton.Patch(types.MergePatchType), crds.ResourceTaskRuns, key), uid, version, string(crds.TaskRunSpecStatusCancelled), message)
 }
 
 // CancelCustomRun asks a CustomRun to stop.
-func (c *APIClient) CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
-	request := at(c.beta.Patch(types.JSONPatchType), crds.ResourceCustomRuns, key)
-	return cancel(ctx, request, uid, string(crds.CustomRunSpecStatusCancelled), message)
+func (c *APIClient) CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
+	return cancel(ctx, at(c.beta.Patch(types.MergePatchType), crds.ResourceCustomRuns, key), uid, version, string(crds.CustomRunSpecStatusCancelled), message)
 }
 
-// cancel is a JSON patch (RFC 6902) that tests the UID first: a child that was made
-// anew under the name, by whomever, is not ours to stop.
-func cancel(ctx context.Context, request *restclient.Request, uid types.UID, status, message string) (string, error) {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value string `json:"value"`
-	}
-	patch, err := json.Marshal([]operation{
-		{"test", "/metadata/uid", string(uid)},
-		{"add", "/spec/status", status},
-		{"add", "/spec/statusMessage", message},
+// cancel insists on the UID, since a child that was made anew under the name, by
+// whomever, is not ours to stop, and on the version, since one that has ended is not
+// written any more.
+func cancel(ctx context.Context, request *restclient.Request, uid types.UID, version, status, message string) (string, error) {
+	patch, err := json.Marshal(map[string]map[string]string{
+		"metadata": {"uid": string(uid), "resourceVersion": version},
+		"spec":     {"status": status, "statusMessage": message},
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode patch: %w", err)

@@ -59,8 +59,8 @@ func TestWritesOnTheWire(t *testing.T) {
 		func() (string, error) { return c.PatchPipelineRunStatus(ctx, key, []byte(`{"status":{}}`)) },
 		func() (string, error) { return c.CreateTaskRun(ctx, &crds.TaskRun{ObjectMeta: meta}) },
 		func() (string, error) { return c.CreateCustomRun(ctx, &crds.CustomRun{ObjectMeta: meta}) },
-		func() (string, error) { return c.CancelTaskRun(ctx, key, "u1", "why") },
-		func() (string, error) { return c.CancelCustomRun(ctx, key, "u1", "why") },
+		func() (string, error) { return c.CancelTaskRun(ctx, key, "u1", "41", "why") },
+		func() (string, error) { return c.CancelCustomRun(ctx, key, "u1", "41", "why") },
 	} {
 		if version, err := write(); version != "42" || err != nil {
 			t.Errorf("after %s: %q, %v", w.seen[len(w.seen)-1], version, err)
@@ -75,8 +75,8 @@ func TestWritesOnTheWire(t *testing.T) {
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x/status application/merge-patch+json {"status":{}}`,
 		`POST /apis/tekton.dev/v1/namespaces/ns/taskruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
 		`POST /apis/tekton.dev/v1beta1/namespaces/ns/customruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
-		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/json-patch+json [{"op":"test","path":"/metadata/uid","value":"u1"},{"op":"add","path":"/spec/status","value":"TaskRunCancelled"},{"op":"add","path":"/spec/statusMessage","value":"why"}]`,
-		`PATCH /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x application/json-patch+json [{"op":"test","path":"/metadata/uid","value":"u1"},{"op":"add","path":"/spec/status","value":"RunCancelled"},{"op":"add","path":"/spec/statusMessage","value":"why"}]`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{"resourceVersion":"41","uid":"u1"},"spec":{"status":"TaskRunCancelled","statusMessage":"why"}}`,
+		`PATCH /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x application/merge-patch+json {"metadata":{"resourceVersion":"41","uid":"u1"},"spec":{"status":"RunCancelled","statusMessage":"why"}}`,
 		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,
 	}
 	if diff := cmp.Diff(want, w.seen); diff != "" {

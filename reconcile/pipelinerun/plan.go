@@ -63,6 +63,7 @@ type child struct {
 	Kind         string
 	Name         string
 	UID          types.UID
+	Version      string                 // its resourceVersion, when it was looked at
 	PipelineTask string                 // by its label tekton.dev/pipelineTask
 	Status       corev1.ConditionStatus // of Succeeded; empty or Unknown: not done
 	Reason       string                 // of Succeeded

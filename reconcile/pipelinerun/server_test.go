@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
@@ -327,15 +328,15 @@ func (s *server) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeCl
 	return err
 }
 
-func (s *server) CancelTaskRun(_ context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
-	return s.cancel(crds.ResourceTaskRuns, key, uid, string(crds.TaskRunSpecStatusCancelled), message)
+func (s *server) CancelTaskRun(_ context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
+	return s.cancel(crds.ResourceTaskRuns, key, uid, version, string(crds.TaskRunSpecStatusCancelled), message)
 }
 
-func (s *server) CancelCustomRun(_ context.Context, key types.NamespacedName, uid types.UID, message string) (string, error) {
-	return s.cancel(crds.ResourceCustomRuns, key, uid, string(crds.CustomRunSpecStatusCancelled), message)
+func (s *server) CancelCustomRun(_ context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
+	return s.cancel(crds.ResourceCustomRuns, key, uid, version, string(crds.CustomRunSpecStatusCancelled), message)
 }
 
-func (s *server) cancel(resource string, key types.NamespacedName, uid types.UID, status, message string) (string, error) {
+func (s *server) cancel(resource string, key types.NamespacedName, uid types.UID, version, status, message string) (string, error) {
 	done, err := s.enter("cancel %s %s", resource, key.Name)
 	if !done {
 		return "", err
@@ -347,7 +348,10 @@ func (s *server) cancel(resource string, key types.NamespacedName, uid types.UID
 	var has metav1.PartialObjectMetadata
 	check(json.Unmarshal(raw, &has))
 	if has.UID != uid {
-		return "", apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Resource: resource}, key.Name, "testing value /metadata/uid failed", 0, false)
+		return "", apierrors.NewInvalid(schema.GroupKind{}, key.Name, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+	}
+	if has.ResourceVersion != version {
+		return "", apierrors.NewConflict(schema.GroupResource{Resource: resource}, key.Name, errors.New("the object has been modified"))
 	}
 	s.put(resource, key.Name, must(jsonpatch.MergePatch(raw, must(json.Marshal(map[string]any{"spec": map[string]any{"status": status, "statusMessage": message}})))))
 	return strconv.Itoa(s.version), err

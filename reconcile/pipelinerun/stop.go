@@ -15,7 +15,7 @@ func stop(c *child, message string) []Action {
 	if c == nil || c.done() || c.Cancelled || c.Deleting {
 		return nil
 	}
-	return []Action{CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Message: forKind(c.Kind, message)}}
+	return []Action{CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Version: c.Version, Message: forKind(c.Kind, message)}}
 }
 
 // stopAll asks every child, in the order of their names. One that was made a moment ago
