@@ -180,6 +180,8 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 	for _, text := range []string{
 		// A pod was deleted on the word of a run from before it had waited for quota.
 		`seed=20787 workload="quota refuses at first" stale=taskruns:3:12`,
+		// A child that had ended was asked to stop, on an old view of it.
+		`seed=20787 workload="pipeline: restart in the middle" stale=taskruns:20:21`,
 	} {
 		p, err := simulation.ParsePlan(text)
 		if err != nil {
