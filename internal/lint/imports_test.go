@@ -30,7 +30,7 @@ var table = map[string][]string{
 	"predicate": {"indexer", "fifo", "wire"},
 	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
 	// 4
-	"reconcile/call":       {"crds"}, // in its tests
+	"reconcile/call":       {"reconcile", "crds"},
 	"reconcile/expression": {},
 	"reconcile/resolution": {"crds"},
 	"reconcile/variables":  {"reconcile/expression", "crds"},

@@ -16,5 +16,7 @@
 //     based on a stale view is refused (StatusPatch).
 //  4. An object that is there and does not decode is told from trouble (UnreadableError).
 //
+//  5. Both reconcilers give up, and tell people, by the same rules (Failed, Event).
+//
 // There is no goroutine and no state here.
 package call

@@ -28,7 +28,7 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		case apierrors.IsNotFound(err):
 			return false, reconcile.Result{}, nil // the run is gone
 		case err != nil:
-			return false, result, r.failed(key, action, err)
+			return false, result, call.Failed(r.parts.Gate, key, verb(action), err)
 		case again:
 			return true, result, nil
 		}
@@ -37,18 +37,6 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		return true, result, r.find(ctx, key, o, p)
 	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
-}
-
-// failed sorts the errors of a write.
-func (r *Reconciler) failed(key types.NamespacedName, action Action, err error) error {
-	err = fmt.Errorf("%s: %w", verb(action), err)
-	if call.InDoubt(err) {
-		r.parts.Gate.Doubt(key)
-	}
-	if call.IsAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
-		return reconcile.Terminal(err)
-	}
-	return err
 }
 
 func verb(action Action) string {
@@ -221,7 +209,7 @@ func (r *Reconciler) announce(before, after *crds.PipelineRun) {
 	old, had := before.Status.Conditions.Get(crds.ConditionSucceeded)
 	now := after.Succeeded()
 	if r.parts.Recorder != nil && (!had || old != now) {
-		eventType, reason, message := event(had, now)
+		eventType, reason, message := call.Event(had, now)
 		r.parts.Recorder.Event(about(after), eventType, reason, message)
 	}
 	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
@@ -236,20 +224,6 @@ func (r *Reconciler) announce(before, after *crds.PipelineRun) {
 			Reason:   now.Reason,
 			Duration: after.Status.CompletionTime.Sub(after.Status.StartTime.Time),
 		})
-	}
-}
-
-// event has the types and reasons of Tekton's events, which people filter by.
-func event(had bool, condition crds.Condition) (eventType, reason, message string) {
-	switch {
-	case condition.Status == corev1.ConditionTrue:
-		return corev1.EventTypeNormal, "Succeeded", condition.Message
-	case condition.Status == corev1.ConditionFalse:
-		return corev1.EventTypeWarning, "Failed", condition.Message
-	case !had:
-		return corev1.EventTypeNormal, "Started", condition.Message
-	default:
-		return corev1.EventTypeNormal, condition.Reason, condition.Message
 	}
 }
 

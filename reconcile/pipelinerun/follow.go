@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile"
 )
 
 // follow brings a run that has begun one step on: it finds out what has become of
@@ -115,7 +116,7 @@ func (d *decision) advance() Plan {
 	p.Why = d.why()
 	p.Actions = append(p.Actions, d.write("", status).Actions...)
 	if status.CompletionTime == nil {
-		p.Requeue = soonest(d.retry, d.wake(status))
+		p.Requeue = reconcile.Soonest(d.retry, d.wake(status))
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace/crds"
+	"millrace/reconcile"
 	"millrace/reconcile/call"
 )
 
@@ -26,7 +27,7 @@ func (d *decision) stopAll(message string) []Action {
 	actions := make([]Action, 0, len(children))
 	for i := range children {
 		if children[i].UID == "" {
-			d.retry = soonest(d.retry, time.Second)
+			d.retry = reconcile.Soonest(d.retry, time.Second)
 			continue
 		}
 		actions = append(actions, stop(&children[i], message)...)
@@ -63,7 +64,7 @@ func (d *decision) expired(t *task, c *child) bool {
 	}
 	deadline := c.Started.Add(limit.Duration)
 	if d.now.Before(deadline) {
-		d.retry = soonest(d.retry, deadline.Sub(d.now))
+		d.retry = reconcile.Soonest(d.retry, deadline.Sub(d.now))
 		return false
 	}
 	return true
@@ -147,18 +148,17 @@ func (d *decision) answers() *refusal {
 		}
 		if d.waitsFor == "" {
 			d.waitsFor = fmt.Sprintf("%s is refused, and will be tried again: %v", name, err)
-			d.retry = soonest(d.retry, d.soon())
+			d.retry = reconcile.Soonest(d.retry, d.soon())
 		}
 	}
 	return nil
 }
 
-// soon is when to try again what was refused for now: after as long again as has been
-// waited already, between one second and half a minute.
+// soon is when to try again what was refused for now.
 func (d *decision) soon() time.Duration {
 	from := d.Run.CreationTimestamp.Time
 	if c := d.Run.Succeeded(); !c.LastTransitionTime.IsZero() {
 		from = c.LastTransitionTime.Time
 	}
-	return min(max(d.now.Sub(from).Round(time.Second), time.Second), 30*time.Second)
+	return reconcile.Pause(d.now.Sub(from))
 }

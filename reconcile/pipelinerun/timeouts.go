@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile"
 )
 
 // limits are how long a run and its parts may take; 0 is for ever.
@@ -67,18 +68,10 @@ func (d *decision) wake(status crds.PipelineRunStatus) time.Duration {
 	var wait time.Duration
 	for _, deadline := range []time.Time{pipeline, tasks, finally} {
 		if !deadline.IsZero() && d.now.Before(deadline) {
-			wait = soonest(wait, max(time.Millisecond, deadline.Sub(d.now)))
+			wait = reconcile.Soonest(wait, max(time.Millisecond, deadline.Sub(d.now)))
 		}
 	}
 	return wait
-}
-
-// soonest of two waits, of which 0 means never.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || (b > 0 && b < a) {
-		return b
-	}
-	return a
 }
 
 // runTimeout is what the run of a task gets: its own, by taskRunSpecs or by the

@@ -30,7 +30,7 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 			r.absent.note(key, o.Run.UID, time.Now())
 			return false, reconcile.Result{RequeueAfter: absentFor}, nil // the run is gone
 		case err != nil:
-			return false, result, r.failed(key, action, err)
+			return false, result, call.Failed(r.parts.Gate, key, verb(action), err)
 		case again:
 			return true, result, nil
 		}
@@ -69,18 +69,6 @@ func (r *Reconciler) readLog(ctx context.Context, o *observation) error {
 	o.NoLog = err
 	o.ResultsLog = append([]byte{}, log...)
 	return nil
-}
-
-// failed sorts the errors of a write.
-func (r *Reconciler) failed(key types.NamespacedName, action Action, err error) error {
-	err = fmt.Errorf("%s: %w", verb(action), err)
-	if call.InDoubt(err) {
-		r.parts.Gate.Doubt(key)
-	}
-	if call.IsAnswer(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
-		return reconcile.Terminal(err)
-	}
-	return err
 }
 
 func verb(action Action) string {
@@ -290,7 +278,7 @@ func (r *Reconciler) announce(before, after *crds.TaskRun) {
 	old, had := before.Status.Conditions.Get(crds.ConditionSucceeded)
 	now := after.Succeeded()
 	if r.parts.Recorder != nil && (!had || old != now) {
-		eventType, reason, message := event(had, now)
+		eventType, reason, message := call.Event(had, now)
 		r.parts.Recorder.Event(reference(after), eventType, reason, message)
 	}
 	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
@@ -307,20 +295,6 @@ func (r *Reconciler) announce(before, after *crds.TaskRun) {
 
 			PipelineRun: after.Labels[labelPipelineRun],
 		})
-	}
-}
-
-// event has the types and reasons of Tekton's events, which people filter by.
-func event(had bool, condition crds.Condition) (eventType, reason, message string) {
-	switch {
-	case condition.Status == corev1.ConditionTrue:
-		return corev1.EventTypeNormal, "Succeeded", condition.Message
-	case condition.Status == corev1.ConditionFalse:
-		return corev1.EventTypeWarning, "Failed", condition.Message
-	case !had:
-		return corev1.EventTypeNormal, "Started", condition.Message
-	default:
-		return corev1.EventTypeNormal, condition.Reason, condition.Message
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile"
 	"millrace/reconcile/call"
 )
 
@@ -239,7 +240,7 @@ func (d decision) awaitName() Plan {
 		p = d.write(p.Why, d.set(d.Run.Status, ongoing(crds.TaskRunReasonPending, fmt.Sprintf(
 			"a pod %q that does not belong to this run has not gone yet; the run starts when it has", d.Pod.Name))))
 	}
-	p.Requeue = pause(waited)
+	p.Requeue = reconcile.Pause(waited)
 	return p
 }
 
@@ -416,7 +417,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		return d.refusedPod(status)
 	}
 	if wait := d.NotBefore.Sub(d.now); wait > 0 {
-		return Plan{Why: "the pod was refused a moment ago", Requeue: soonest(d.untilTimeout(status), wait)}
+		return Plan{Why: "the pod was refused a moment ago", Requeue: reconcile.Soonest(d.untilTimeout(status), wait)}
 	}
 	if d.NoSecret != nil {
 		return d.lacking(why, first, status, d.NoSecret)
@@ -445,7 +446,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		p.Actions = append(p.Actions, CreateClaim{claim})
 	}
 	p.Actions = append(p.Actions, CreatePod{Pod: pod})
-	p.Requeue = soonest(d.untilTimeout(status), unseen)
+	p.Requeue = reconcile.Soonest(d.untilTimeout(status), unseen)
 	return p
 }
 
@@ -770,13 +771,13 @@ func (d decision) await(status crds.TaskRunStatus, until time.Time) Plan {
 	p := d.write("the pod has not started", d.set(status, condition))
 	p.Requeue = d.untilTimeout(status)
 	if quiet { // no change of the pod will tell of another trouble
-		p.Requeue = soonest(p.Requeue, inquireEvery)
+		p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
 	}
 	if !until.IsZero() {
-		p.Requeue = soonest(p.Requeue, until.Sub(d.now))
+		p.Requeue = reconcile.Soonest(p.Requeue, until.Sub(d.now))
 	}
 	if d.now.Before(explain) {
-		p.Requeue = soonest(p.Requeue, explain.Sub(d.now))
+		p.Requeue = reconcile.Soonest(p.Requeue, explain.Sub(d.now))
 	}
 	p.Requeue = d.poll(p.Requeue)
 	return p
@@ -822,27 +823,13 @@ func (d decision) soon() time.Duration {
 	if start := d.Run.Status.StartTime; start != nil && start.After(since) { // of an attempt that is not the first
 		since = start.Time
 	}
-	return pause(d.now.Sub(since))
-}
-
-// pause waits as long again as has been waited already, between one second and
-// half a minute: what has lasted a minute need not be tried each second.
-func pause(waited time.Duration) time.Duration {
-	return min(max(waited.Round(time.Second), time.Second), 30*time.Second)
-}
-
-// soonest of two waits, of which 0 means never.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || (b > 0 && b < a) {
-		return b
-	}
-	return a
+	return reconcile.Pause(d.now.Sub(since))
 }
 
 // poll shortens a wait where no event will end it.
 func (d decision) poll(wait time.Duration) time.Duration {
 	if d.PodUncached {
-		return soonest(wait, 10*time.Second)
+		return reconcile.Soonest(wait, 10*time.Second)
 	}
 	return wait
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile"
 	"millrace/reconcile/call"
 )
 
@@ -32,7 +33,7 @@ func (d decision) refusedPod(status crds.TaskRunStatus) Plan {
 		return d.refuse(&refusal{crds.TaskRunReasonPodAdmissionFailed, err.Error()})
 	case call.MayBeLifted(err):
 		p := d.write("the pod is refused for now", d.set(status, ongoing(crds.TaskRunReasonPending, fmt.Sprintf("the pod is refused, and will be tried again: %v", err))))
-		p.Requeue = soonest(d.untilTimeout(status), d.soon())
+		p.Requeue = reconcile.Soonest(d.untilTimeout(status), d.soon())
 		return p
 	default:
 		return d.refuse(&refusal{crds.TaskRunReasonPodCreationFailed, creationFailed(d.Run, err)})

@@ -7,12 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"millrace/crds"
 	"millrace/reconcile"
+	"millrace/reconcile/call"
 )
 
 // Config is what an administrator decides about all runs. Its zero value needs
@@ -179,21 +179,6 @@ type Head struct {
 	} `json:"status"`
 }
 
-// Gate keeps a key from being reconciled before the caches have seen what its
-// last reconcile wrote. *reconcile.Gate is one.
-type Gate interface {
-	Wrote(key types.NamespacedName, cache reconcile.Cache, resourceVersion string)
-	Doubt(key types.NamespacedName)
-	InDoubt(key types.NamespacedName) bool
-	Clear(key types.NamespacedName)
-}
-
-// Recorder emits Kubernetes events. A record.EventRecorder is one. It must not
-// block.
-type Recorder interface {
-	Event(object runtime.Object, eventType, reason, message string)
-}
-
 // Trace is told what happens; every func may be nil. They are called by the
 // worker that did it, after the API server has answered, and hold it up.
 type Trace struct {
@@ -224,9 +209,9 @@ type Done struct {
 type Parts struct {
 	Caches   Caches
 	Client   Client
-	Gate     Gate
+	Gate     call.Gate
 	Images   Images
-	Recorder Recorder
+	Recorder call.Recorder
 	Trace    Trace
 }
 

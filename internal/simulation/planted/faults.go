@@ -203,9 +203,9 @@ func Faults() []Fault {
 		{
 			Name: "secret-in-event", Says: "an event tells the results of a run", Caught: "I12",
 			In: "reconcile/taskrun", Plans: quiet("results"),
-			Old: `		eventType, reason, message := event(had, now)
+			Old: `		eventType, reason, message := call.Event(had, now)
 `,
-			New: `		eventType, reason, message := event(had, now)
+			New: `		eventType, reason, message := call.Event(had, now)
 		if planted("secret-in-event") {
 			message += fmt.Sprint(after.Status.Results)
 		}
