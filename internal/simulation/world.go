@@ -28,9 +28,8 @@ const (
 	// healing is how long after the last fault every run must have ended, apart
 	// from its own work.
 	healing = 2 * time.Minute
-	// quiet is how long nothing may be written then; after one fault at one point,
-	// of which there are thousands, less is enough.
-	quiet, briefly = 10 * time.Minute, 3 * time.Minute
+	// quiet is how long nothing may be written then.
+	quiet = 10 * time.Minute
 )
 
 // Setting is what does not change from plan to plan.
@@ -153,10 +152,7 @@ func (w *World) unfold() {
 	pass(healing + w.ownWork())
 	pass(time.Minute) // for what events and Leases there may still be
 	w.mark(&w.facts.Quiet)
-	if p := w.Plan; p.Crash == nil && p.Stale == nil && p.Unseen == nil {
-		pass(quiet - briefly)
-	}
-	pass(briefly)
+	pass(quiet)
 	w.mark(&w.facts.Over)
 	w.scrape()
 }

@@ -15,7 +15,6 @@
 //     read in: fields that this program does not know survive, and a write that is
 //     based on a stale view is refused (StatusPatch).
 //  4. An object that is there and does not decode is told from trouble (UnreadableError).
-//
 //  5. Both reconcilers give up, and tell people, by the same rules (Failed, Event).
 //
 // There is no goroutine and no state here.
