@@ -101,7 +101,7 @@ sim-plans: ## a crash at every write, restarts with a stale cache, unseen change
 
 .PHONY: sim-few
 sim-few: ## a few of all simulations, others each day: those of make test
-	@$(call SIMULATION,InAStorm|TheSameEachTime|AFaultAtAny|Scenarios)
+	@$(call SIMULATION,InAStorm|TheSameEachTime|AFaultAtAny|Scenarios|ShippedRights|StaysFixed)
 
 .PHONY: sim-replay
 sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same each time

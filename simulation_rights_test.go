@@ -1,25 +1,15 @@
+//go:build !race
+
+// It plays every workload, which takes minutes under the race detector; make sim-few plays
+// it without.
+
 package main
 
 import (
-	"os"
 	"testing"
 
 	"millrace/internal/simulation"
 )
-
-// granted are the rights that the manifests give the program.
-func granted(t *testing.T) []simulation.Grant {
-	t.Helper()
-	raw, err := os.ReadFile("manifests/base/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	grants, err := simulation.ReadGrants(raw)
-	if err != nil || len(grants) == 0 {
-		t.Fatalf("%d grants: %v", len(grants), err)
-	}
-	return grants
-}
 
 // unused are rights that no simulation can have used, each with its reason. One that
 // a simulation comes to use is to be taken out of here.
@@ -55,7 +45,7 @@ func TestTheShippedRightsAreThoseThatAreUsed(t *testing.T) {
 		}
 	}
 	for _, w := range append(simulation.Workloads(), simulation.Scenarios()...) {
-		if w.Name != "flood" { // which is large, and says no more
+		if w.Name != simulation.TheFlood { // which is large, and says no more
 			count(simulation.Plan{Seed: 1, Workload: w.Name})
 		}
 	}

@@ -73,6 +73,20 @@ func play(t *testing.T, p simulation.Plan) (r *simulation.Result) {
 	return r
 }
 
+// granted are the rights that the manifests give the program.
+func granted(t *testing.T) []simulation.Grant {
+	t.Helper()
+	raw, err := os.ReadFile("manifests/base/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants, err := simulation.ReadGrants(raw)
+	if err != nil || len(grants) == 0 {
+		t.Fatalf("%d grants: %v", len(grants), err)
+	}
+	return grants
+}
+
 // hush keeps client-go's own log, which goes on about the troubles that it is
 // given, out of the tests' output. The program's is kept by the simulation.
 func hush(t *testing.T) {
