@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 )
@@ -25,7 +26,10 @@ func TestADirectoryThatIsSwappedForALink(t *testing.T) {
 	must(os.WriteFile(filepath.Join(private, "results", "r"), []byte("secret"), 0o644))
 	must(os.Symlink(private, filepath.Join(steps, "link")))
 
+	// Every other round waits for one whole look at the directory: a scheduler
+	// that lets the two run in step would else show the link at each look.
 	var over atomic.Bool
+	var looks atomic.Int64
 	swapped := make(chan int)
 	go func() {
 		n := 0
@@ -34,6 +38,9 @@ func TestADirectoryThatIsSwappedForALink(t *testing.T) {
 			_ = os.Rename(link, a)
 			_ = os.Rename(a, link)
 			_ = os.Rename(aside, a)
+			for from := looks.Load(); n%2 == 0 && looks.Load() < from+2 && !over.Load(); {
+				runtime.Gosched()
+			}
 		}
 		swapped <- n
 	}()
@@ -47,6 +54,7 @@ func TestADirectoryThatIsSwappedForALink(t *testing.T) {
 			read++
 		}
 		_ = writeOver(filepath.Join(steps, "step-a", "exitCode"), "0")
+		looks.Add(1)
 	}
 	over.Store(true)
 	if n := <-swapped; n < 100 || read == 0 {
