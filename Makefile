@@ -89,7 +89,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s) each
 	done
 
 # The last line that a simulation prints is what it came to.
-SIMULATION = $(GO) test -count=1 -timeout 0 -v -run '$(1)' . | grep -v -E '^(=== RUN|PASS$$|--- (PASS|SKIP)|ok  )|_test.go:[0-9]+: .*ask for others$$'
+SIMULATION = $(GO) test -count=1 -timeout 0 -v -run '$(1)' . | grep --line-buffered -v -E '^(=== RUN|PASS$$|--- (PASS|SKIP)|ok  )|_test.go:[0-9]+: .*ask for others$$'
 
 .PHONY: sim
 sim: ## the whole program in a simulated cluster: SEEDS (100) storms of faults from FROM (1) on; or one, SEED=7; or PLAN='what a failure printed'
