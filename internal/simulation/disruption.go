@@ -47,9 +47,7 @@ func runCancelled(e apiserver.Exchange) bool {
 func disruptions() []disruption {
 	all := []disruption{
 		{kind: "API server restarts", chance: 0.07, low: time.Second, high: time.Minute, counted: true, begin: func(w *World, _ string, _ apiserver.Exchange) func() {
-			w.Server.Down()
-			w.span("down")
-			return func() { w.Server.Up(); w.spanEnd("down") }
+			return w.takeDown()
 		}},
 		{kind: "etcd restarts", chance: 0.05, low: time.Second, high: 90 * time.Second, begin: func(w *World, _ string, _ apiserver.Exchange) func() {
 			return w.forbid("etcd restarts", all, apiserver.Verdict{Refuse: answerOf(500, "", "etcdserver: no leader")})
@@ -60,9 +58,7 @@ func disruptions() []disruption {
 			return nil
 		}},
 		{kind: "compaction while disconnected", chance: 0.06, low: 2 * time.Second, high: 30 * time.Second, amid: podMade, delay: time.Second, counted: true, begin: func(w *World, _ string, _ apiserver.Exchange) func() {
-			w.Server.Down()
-			w.span("down")
-			return func() { w.Server.Compact(); w.Server.Up(); w.spanEnd("down") }
+			return both(w.Server.Compact, w.takeDown())
 		}},
 		{kind: "restore of a backup", chance: 0.08, low: 5 * time.Second, high: 60 * time.Second, begin: func(w *World, _ string, _ apiserver.Exchange) func() {
 			backup := w.Server.Backup()

@@ -65,7 +65,6 @@ type Expect struct {
 
 // A Span is an outage.
 type Span struct {
-	Kind     string
 	From, To time.Time
 	Dials    int // connections that were asked for in it
 }

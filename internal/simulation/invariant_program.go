@@ -152,7 +152,7 @@ func backsOff(f *Facts, report report) Check {
 			}
 		},
 		End: func() {
-			const resources = 7 // of four caches, Lease, events, and what workers write
+			const resources = 7 // Lease, events and what workers write are three; caches are more than four, and take turns
 			for _, o := range f.Outages {
 				if o.To.IsZero() {
 					continue

@@ -73,6 +73,7 @@ type World struct {
 	owners   int  // changes of what may be an owner, or be owned
 	busy     bool // since watchForWork
 	bans     []*ban
+	downs    int // how many keep the server away
 
 	listeners []*listener
 }
@@ -365,17 +366,24 @@ func (w *World) worked() bool {
 	return w.busy
 }
 
-func (w *World) span(kind string) {
+// takeDown takes the server away until everybody who has taken it away has let it
+// come back: an outage is one, however many cause it.
+func (w *World) takeDown() (up func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.facts.Outages = append(w.facts.Outages, Span{Kind: kind, From: time.Now(), Dials: w.dialsLocked()})
-}
-
-func (w *World) spanEnd(string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := &w.facts.Outages[len(w.facts.Outages)-1]
-	s.To, s.Dials = time.Now(), w.dialsLocked()-s.Dials
+	if w.downs++; w.downs == 1 {
+		w.Server.Down()
+		w.facts.Outages = append(w.facts.Outages, Span{From: time.Now(), Dials: w.dialsLocked()})
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.downs--; w.downs == 0 {
+			s := &w.facts.Outages[len(w.facts.Outages)-1]
+			s.To, s.Dials = time.Now(), w.dialsLocked()-s.Dials
+			w.Server.Up()
+		}
+	}
 }
 
 // Violation is a broken invariant.
