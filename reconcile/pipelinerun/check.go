@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile"
 )
 
@@ -188,22 +189,22 @@ func (d *decision) checkWorkspaces(spec *crds.PipelineSpec) *refusal {
 // which the graph has found.
 func (d *decision) checkReferences(t *task) *refusal {
 	for _, r := range slices.Concat(t.refs, t.when) {
-		from := d.task(r.task)
+		from := d.task(r.Task)
 		switch {
-		case r.kind == refState && !t.final:
-			return d.badSpec("pipeline task %q can not refer to execution status of any other pipeline task or aggregate status of tasks: $(%s) is for finally", t.Name, r.name)
-		case r.kind == refState && r.task != "" && (from == nil || from.final):
-			return d.badSpec("pipeline task %q: there is no task %q of the graph, whose state $(%s) is", t.Name, r.task, r.name)
-		case r.kind == refState:
+		case r.Kind == reference.State && !t.final:
+			return d.badSpec("pipeline task %q can not refer to execution status of any other pipeline task or aggregate status of tasks: $(%s) is for finally", t.Name, r.Name)
+		case r.Kind == reference.State && r.Task != "" && (from == nil || from.final):
+			return d.badSpec("pipeline task %q: there is no task %q of the graph, whose state $(%s) is", t.Name, r.Task, r.Name)
+		case r.Kind == reference.State:
 			continue
-		case r.kind == refOutput:
-			return d.badSpec("pipeline task %q: artifacts ($(%s)) are not served by this version of the controller: leave a result instead", t.Name, r.name)
-		case (r.kind == refMatrixLength || r.kind == refResultLength) && from.Matrix == nil:
-			return d.badSpec("pipeline task %q: $(%s): task %q has no matrix", t.Name, r.name, r.task)
-		case r.kind == refResult && from.Matrix != nil && !r.whole:
-			return d.badSpec("A matrixed pipelineTask can only be consumed in aggregate using [*] notation, but is currently set to %s", r.name)
-		case !d.leaves(from, r.result):
-			return refused(crds.PipelineRunReasonInvalidTaskResultReference, "invalid result reference in pipeline task %q: %q is not a result of pipeline task %q", t.Name, r.result, r.task)
+		case r.Kind == reference.Output:
+			return d.badSpec("pipeline task %q: artifacts ($(%s)) are not served by this version of the controller: leave a result instead", t.Name, r.Name)
+		case (r.Kind == reference.MatrixLength || r.Kind == reference.ResultLength) && from.Matrix == nil:
+			return d.badSpec("pipeline task %q: $(%s): task %q has no matrix", t.Name, r.Name, r.Task)
+		case r.Kind == reference.Result && from.Matrix != nil && !r.Whole:
+			return d.badSpec("A matrixed pipelineTask can only be consumed in aggregate using [*] notation, but is currently set to %s", r.Name)
+		case !d.leaves(from, r.Result):
+			return refused(crds.PipelineRunReasonInvalidTaskResultReference, "invalid result reference in pipeline task %q: %q is not a result of pipeline task %q", t.Name, r.Result, r.Task)
 		}
 	}
 	return nil
@@ -299,7 +300,7 @@ func (d *decision) checkMatrix(t *task) *refusal {
 		}
 	}
 	for _, r := range t.refs {
-		if r.task != "" {
+		if r.Task != "" {
 			return nil
 		}
 	}
@@ -311,14 +312,14 @@ func (d *decision) checkMatrix(t *task) *refusal {
 func (d *decision) checkResults(spec *crds.PipelineSpec) *refusal {
 	for _, declared := range spec.Results {
 		var r *refusal
-		referencesOfValue(ofTasks(declared.Value), func(one reference) {
-			from := d.task(one.task)
+		referencesOfValue(ofTasks(declared.Value), func(one reference.Task) {
+			from := d.task(one.Task)
 			switch {
-			case r != nil || one.kind != refResult:
+			case r != nil || one.Kind != reference.Result:
 			case from == nil:
-				r = refused(crds.PipelineRunReasonInvalidPipelineResultReference, "invalid pipeline result reference: pipeline result %q refers to task %q, which is not in the pipeline", declared.Name, one.task)
-			case !d.leaves(from, one.result):
-				r = refused(crds.PipelineRunReasonInvalidPipelineResultReference, "invalid pipeline result reference: %q is not a result of pipeline task %q", one.result, one.task)
+				r = refused(crds.PipelineRunReasonInvalidPipelineResultReference, "invalid pipeline result reference: pipeline result %q refers to task %q, which is not in the pipeline", declared.Name, one.Task)
+			case !d.leaves(from, one.Result):
+				r = refused(crds.PipelineRunReasonInvalidPipelineResultReference, "invalid pipeline result reference: %q is not a result of pipeline task %q", one.Result, one.Task)
 			}
 		})
 		if r != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -49,9 +50,9 @@ func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
 // checkValue refuses what Tekton's webhook does. (Here it would be text, as every value
 // is; but nobody who writes it means that.)
 func (d *decision) checkValue(param crds.Param) (r *refusal) {
-	referencesOfValue(param.Value, func(one reference) {
-		if one.kind == refResult && r == nil {
-			r = invalid("cannot use result expressions in %s as PipelineRun parameter values: $(%s)", param.Name, one.name)
+	referencesOfValue(param.Value, func(one reference.Task) {
+		if one.Kind == reference.Result && r == nil {
+			r = invalid("cannot use result expressions in %s as PipelineRun parameter values: $(%s)", param.Name, one.Name)
 		}
 	})
 	return r
@@ -120,7 +121,7 @@ func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
 		if t.Matrix != nil {
 			t.Matrix = unnamed(t.Matrix)
 		}
-		eachText(treeOf(t), func(text string) { variables.References(text, find) })
+		eachText(treeOf(t), func(text string) { reference.Each(text, find) })
 	}
 	slices.Sort(unknown)
 	slices.Sort(outside)

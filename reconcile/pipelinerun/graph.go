@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 )
 
 // A graph is a pipeline taken apart. It follows from the pipeline alone and does not
@@ -23,8 +24,8 @@ type node struct {
 
 	final bool  // of finally
 	needs []int // those that must be done before this one can begin
-	refs  []reference
-	when  []reference // those of its conditions
+	refs  []reference.Task
+	when  []reference.Task // those of its conditions
 }
 
 // A task is a node, with what has become of it.
@@ -71,12 +72,12 @@ func (g *graph) add(tasks []crds.PipelineTask, final bool) {
 // link finds what a task refers to, and what it needs.
 func (g *graph) link(i int) *refusal {
 	t := &g.nodes[i]
-	referencesOfTask(t.PipelineTask, func(r reference) { t.refs = append(t.refs, r) })
-	referencesOfWhen(t.When, func(r reference) { t.when = append(t.when, r) })
+	referencesOfTask(t.PipelineTask, func(r reference.Task) { t.refs = append(t.refs, r) })
+	referencesOfWhen(t.When, func(r reference.Task) { t.when = append(t.when, r) })
 	names := slices.Clone(t.RunAfter)
 	for _, r := range slices.Concat(t.refs, t.when) {
-		if r.task != "" && r.kind != refState {
-			names = append(names, r.task)
+		if r.Task != "" && r.Kind != reference.State {
+			names = append(names, r.Task)
 		}
 	}
 	slices.Sort(names)

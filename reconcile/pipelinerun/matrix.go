@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -164,8 +165,8 @@ func displayName(v variables.Set, t *task, c combination) string {
 		if value.Type != crds.ParamTypeString && value.Type != "" || v.Known("params."+param.Name) {
 			continue
 		}
-		for _, reference := range variables.Spellings("params", param.Name) {
-			own[reference] = value.StringVal
+		for _, spelling := range reference.Spellings("params", param.Name) {
+			own[spelling] = value.StringVal
 		}
 	}
 	return v.With(own).Text(text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -90,9 +91,9 @@ func (d *decision) propagate(t *task, own crds.Params) (*crds.TaskSpec, crds.Par
 // than it had. References to what is given for the sake of its values are no such.
 func formed(before, after string) bool {
 	counts := map[string]int{}
-	variables.References(before, func(name string) { counts[name]++ })
+	reference.Each(before, func(name string) { counts[name]++ })
 	more := false
-	variables.References(after, func(name string) {
+	reference.Each(after, func(name string) {
 		if counts[name]--; counts[name] < 0 && replacedByRun(name) {
 			more = true
 		}
@@ -114,7 +115,7 @@ func (d *decision) propagateInto(t *task, own crds.Params, text string, all bool
 	p.setParams(d, t, own, text)
 	p.setResults(d, t)
 	texts := d.of(t).Strings
-	variables.References(text, func(name string) {
+	reference.Each(text, func(name string) {
 		value, known := texts[name]
 		if known && (strings.HasPrefix(name, "context.") || strings.HasPrefix(name, "workspaces.") && !t.knows(name) || strings.HasPrefix(name, "tasks.")) {
 			p.setText(name, value)
@@ -143,7 +144,7 @@ func (p *propagation) setParams(d *decision, t *task, own crds.Params, text stri
 		}
 		give(spec.Name) // the task asks for it, and nobody has given it
 	}
-	variables.References(text, func(reference string) {
+	reference.Each(text, func(reference string) {
 		name, value, known := paramOf(d.values, reference)
 		switch {
 		case !known || done[name]:
@@ -159,43 +160,37 @@ func (p *propagation) setParams(d *decision, t *task, own crds.Params, text stri
 
 // paramOf is the parameter that a reference in JSON is to, as a whole or to a part of it:
 // names can have dots themselves.
-func paramOf(values map[string]crds.ParamValue, reference string) (name string, value crds.ParamValue, known bool) {
-	rest, _ := strings.CutPrefix(reference, "inputs.")
-	rest, ok := strings.CutPrefix(rest, "params")
-	if !ok {
-		return "", value, false
-	}
-	if name, _, ok = quoted(strings.ReplaceAll(rest, `\"`, `"`)); ok {
-		value, known = values[name]
-		return name, value, known
-	}
-	rest, ok = strings.CutPrefix(rest, ".")
+func paramOf(values map[string]crds.ParamValue, written string) (name string, value crds.ParamValue, known bool) {
+	written, _ = strings.CutPrefix(strings.ReplaceAll(written, `\"`, `"`), "inputs.")
+	rest, ok := strings.CutPrefix(written, "params.")
 	for end := len(rest); ok && end > 0; end = max(strings.LastIndexByte(rest[:end], '['), strings.LastIndexByte(rest[:end], '.')) {
 		if value, known = values[rest[:end]]; known {
 			return rest[:end], value, true
 		}
 	}
-	return "", value, false
+	v, _ := reference.Of("params", written)
+	value, known = values[v.Name]
+	return v.Name, value, known
 }
 
 // setResults makes the results known that the task refers to.
 func (p *propagation) setResults(d *decision, t *task) {
 	done := map[string]bool{}
 	for _, r := range t.refs {
-		if r.kind != refResult || done[r.task+"/"+r.result] {
+		if r.Kind != reference.Result || done[r.Task+"/"+r.Result] {
 			continue
 		}
-		done[r.task+"/"+r.result] = true
-		value, ok := valueOf(d.vars, "tasks."+r.task+".results."+r.result)
+		done[r.Task+"/"+r.Result] = true
+		value, ok := valueOf(d.vars, "tasks."+r.Task+".results."+r.Result)
 		if !ok {
 			continue
 		}
 		if p.all || looksLikeVariables(value) {
-			name := "tasks." + r.task + ".results." + r.result
+			name := "tasks." + r.Task + ".results." + r.Result
 			p.given = append(p.given, crds.Param{Name: name, Value: value})
 			value = referTo(name, value)
 		}
-		setResult(p.Set, r.task, r.result, value)
+		setResult(p.Set, r.Task, r.Result, value)
 	}
 }
 

@@ -6,29 +6,30 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
 // loadResults makes the results that these references name known, or asks for them.
 // It tells whether all that there are are known.
-func (d *decision) loadResults(refs []reference) bool {
+func (d *decision) loadResults(refs []reference.Task) bool {
 	all := true
 	for _, r := range refs {
-		from := d.task(r.task)
-		if from == nil || r.kind == refState || r.kind == refOutput {
+		from := d.task(r.Task)
+		if from == nil || r.Kind == reference.State || r.Kind == reference.Output {
 			continue
 		}
-		all = d.loadTask(from, r.kind) && all
+		all = d.loadTask(from, r.Kind) && all
 	}
 	return all
 }
 
 // loadTask reads what a task has left. Of one that has not run there is nothing.
-func (d *decision) loadTask(t *task, kind refKind) bool {
+func (d *decision) loadTask(t *task, kind reference.Kind) bool {
 	if !t.state.ended() {
 		return true
 	}
-	if kind == refMatrixLength {
+	if kind == reference.MatrixLength {
 		d.vars.Strings["tasks."+t.Name+".matrix.length"] = strconv.Itoa(len(t.runs))
 		return true
 	}
@@ -73,8 +74,8 @@ func (d *decision) setResults(t *task) {
 }
 
 func setResult(v variables.Set, task, result string, value crds.ParamValue) {
-	for _, reference := range variables.Spellings("tasks."+task+".results", result) {
-		v.SetParam(reference, value)
+	for _, spelling := range reference.Spellings("tasks."+task+".results", result) {
+		v.SetParam(spelling, value)
 	}
 }
 
@@ -91,10 +92,10 @@ func asText(value crds.ParamValue) string {
 }
 
 // unknown are the references for which there is no value, or not that part of one.
-func (d *decision) unknown(refs []reference) []reference {
-	var unknown []reference
+func (d *decision) unknown(refs []reference.Task) []reference.Task {
+	var unknown []reference.Task
 	for _, r := range refs {
-		if r.kind != refOutput && !d.vars.Known(r.name) {
+		if r.Kind != reference.Output && !d.vars.Known(r.Name) {
 			unknown = append(unknown, r)
 		}
 	}
@@ -148,8 +149,8 @@ func (t *task) reasonOfRuns() string {
 func (d *decision) results() (results []crds.PipelineRunResult, r *refusal) {
 	var faults []string
 	for _, declared := range d.spec.Results {
-		var refs []reference
-		referencesOfValue(ofTasks(declared.Value), func(one reference) { refs = append(refs, one) })
+		var refs []reference.Task
+		referencesOfValue(ofTasks(declared.Value), func(one reference.Task) { refs = append(refs, one) })
 		if !d.loadResults(refs) {
 			continue
 		}
@@ -177,16 +178,16 @@ const (
 	absent               // not there, and nobody has told why
 )
 
-func (d *decision) available(refs []reference) availability {
+func (d *decision) available(refs []reference.Task) availability {
 	found := present
 	for _, r := range refs {
-		from := d.task(r.task)
+		from := d.task(r.Task)
 		switch {
 		case from == nil:
 			found = max(found, absent)
 		case from.state != succeeded:
 			return excused
-		case !d.vars.Known(r.name):
+		case !d.vars.Known(r.Name):
 			found = absent
 		}
 	}

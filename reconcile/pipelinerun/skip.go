@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 )
 
 // look finds the state of one task that has not been settled; those before it in the
@@ -127,14 +128,14 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 
 // lacks is for a task that refers to what is not there. Where that was to be
 // expected it is skipped; else nobody can run it, and the run fails.
-func (d *decision) lacks(t *task, unknown []reference) {
+func (d *decision) lacks(t *task, unknown []reference.Task) {
 	first := unknown[0]
-	from := d.task(first.task)
+	from := d.task(first.Task)
 	expected := t.final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
 	if expected {
 		d.skip(t, crds.SkippingReasonMissingResults)
 		return
 	}
 	t.state = ineligible
-	t.fault = fmt.Sprintf("task %q refers to $(%s), and task %q has not left that", t.Name, first.name, first.task)
+	t.fault = fmt.Sprintf("task %q refers to $(%s), and task %q has not left that", t.Name, first.Name, first.Task)
 }

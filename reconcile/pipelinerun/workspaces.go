@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -89,7 +90,7 @@ func (d *decision) propagatedWorkspaces(t *task) []string {
 	if err != nil {
 		panic(err) // it was decoded from JSON
 	}
-	variables.References(string(raw), func(name string) {
+	reference.Each(string(raw), func(name string) {
 		if rest, ok := strings.CutPrefix(name, "workspaces."); ok {
 			workspace, _, _ := strings.Cut(rest, ".")
 			used[workspace] = true

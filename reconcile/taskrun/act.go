@@ -279,7 +279,7 @@ func (r *Reconciler) announce(before, after *crds.TaskRun) {
 	now := after.Succeeded()
 	if r.parts.Recorder != nil && (!had || old != now) {
 		eventType, reason, message := call.Event(had, now)
-		r.parts.Recorder.Event(reference(after), eventType, reason, message)
+		r.parts.Recorder.Event(objectReference(after), eventType, reason, message)
 	}
 	key := types.NamespacedName{Namespace: after.Namespace, Name: after.Name}
 	if !before.HasStarted() && after.HasStarted() && r.parts.Trace.Started != nil {

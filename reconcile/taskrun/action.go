@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -125,22 +126,22 @@ func ofAction(v variables.Set, specs crds.ParamSpecs, given crds.Params) (variab
 func setActionParam(v variables.Set, spec crds.ParamSpec, value crds.ParamValue, given bool) bool {
 	kind := variables.TypeOf(spec)
 	if spec.Default != nil {
-		for _, reference := range variables.Spellings("params", spec.Name) {
-			v.SetParam(reference, plain(*spec.Default))
+		for _, spelling := range reference.Spellings("params", spec.Name) {
+			v.SetParam(spelling, plain(*spec.Default))
 		}
 	}
 	if !given {
 		return true
 	}
-	name, whole := variables.WholeReference(value.StringVal)
-	later := value.Type == crds.ParamTypeString && whole && variables.IsStepResult(name) && kind != crds.ParamTypeString
-	for _, reference := range variables.Spellings("params", spec.Name) {
+	name, whole := reference.Whole(value.StringVal)
+	later := value.Type == crds.ParamTypeString && whole && reference.IsStepResult(name) && kind != crds.ParamTypeString
+	for _, spelling := range reference.Spellings("params", spec.Name) {
 		switch {
 		case later:
-			delete(v.Arrays, reference)
-			v.Results[reference] = strings.TrimSuffix(name, "[*]")
+			delete(v.Arrays, spelling)
+			v.Results[spelling] = strings.TrimSuffix(name, "[*]")
 		case value.Type == kind || kind == crds.ParamTypeObject && value.Type != crds.ParamTypeArray:
-			v.SetParam(reference, value)
+			v.SetParam(spelling, value)
 		default:
 			return false
 		}

@@ -106,7 +106,7 @@ func (r *Reconciler) account(ctx context.Context, run *crds.TaskRun) (*corev1.Se
 
 func (r *Reconciler) warn(run *crds.TaskRun, reason, message string) {
 	if r.parts.Recorder != nil {
-		r.parts.Recorder.Event(reference(run), corev1.EventTypeWarning, reason, message)
+		r.parts.Recorder.Event(objectReference(run), corev1.EventTypeWarning, reason, message)
 	}
 }
 

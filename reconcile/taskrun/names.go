@@ -101,8 +101,8 @@ func owner(run *crds.TaskRun) metav1.OwnerReference {
 	return reconcile.ControllerReference(run, schema.GroupVersionKind{Group: crds.Group, Version: crds.Version, Kind: crds.KindTaskRun})
 }
 
-// reference is the object that Kubernetes events are about.
-func reference(run *crds.TaskRun) *corev1.ObjectReference {
+// objectReference is the object that Kubernetes events are about.
+func objectReference(run *crds.TaskRun) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion:      crds.APIVersion,
 		Kind:            crds.KindTaskRun,

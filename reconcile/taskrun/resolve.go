@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
 
@@ -120,8 +121,8 @@ func runVariables(run *crds.TaskRun, spec *crds.TaskSpec) variables.Set {
 func setPaths(v variables.Set, spec *crds.TaskSpec) {
 	v.Strings["credentials.path"] = credentialsDir
 	for _, result := range spec.Results {
-		for _, reference := range variables.Spellings("results", result.Name) {
-			v.Strings[reference+".path"] = resultsDir + "/" + result.Name
+		for _, spelling := range reference.Spellings("results", result.Name) {
+			v.Strings[spelling+".path"] = resultsDir + "/" + result.Name
 		}
 	}
 	for i, step := range spec.Steps {
@@ -134,8 +135,8 @@ func setPaths(v variables.Set, spec *crds.TaskSpec) {
 func resultPaths(container string, results []crds.StepResult) map[string]string {
 	paths := map[string]string{}
 	for _, result := range results {
-		for _, reference := range variables.Spellings("step.results", result.Name) {
-			paths[reference+".path"] = resultsOfStep(container) + "/" + result.Name
+		for _, spelling := range reference.Spellings("step.results", result.Name) {
+			paths[spelling+".path"] = resultsOfStep(container) + "/" + result.Name
 		}
 	}
 	return paths

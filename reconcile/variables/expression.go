@@ -2,37 +2,29 @@ package variables
 
 import (
 	"fmt"
-	"strings"
 
+	"millrace/crds/reference"
 	"millrace/reconcile/expression"
 )
 
 // Expression replaces the references of an expression so that no value is taken for
 // a part of it: within quotes it is text, whatever quotes it has itself; elsewhere
-// it can only be a number, true or false. It finds them as Text does.
+// it can only be a number, true or false.
 func (v Set) Expression(s string) (string, error) {
 	var out Draft
 	var at expression.Place
-	rest := s
-	for {
-		end := strings.IndexByte(rest, ')')
-		if end < 0 {
+	for more := true; more; {
+		var before, name string
+		before, name, s, more = reference.Next(s)
+		out.WriteString(before)
+		at = at.After(before)
+		if !more {
 			break
 		}
-		start := strings.LastIndex(rest[:end], "$(")
-		if start < 0 {
-			start = end + 1
+		if err := v.insert(&out, name, at); err != nil {
+			return "", err
 		}
-		out.WriteString(rest[:start])
-		at = at.After(rest[:start])
-		if start < end {
-			if err := v.insert(&out, rest[start+2:end], at); err != nil {
-				return "", err
-			}
-		}
-		rest = rest[end+1:]
 	}
-	out.WriteString(rest)
 	return out.Settle(v.Later()), nil
 }
 
@@ -43,7 +35,7 @@ func (v Set) insert(out *Draft, name string, at expression.Place) error {
 	case v.AttemptLater && "("+name+")" == LaterAttempt:
 		out.Refer(name)
 		return nil
-	case IsStepResult(name):
+	case reference.IsStepResult(name):
 		return fmt.Errorf("when.cel: $(%s) is known only when it is the step's turn, and expressions are decided before: write the condition with input, operator and values", name)
 	case !known:
 		v.note(name)

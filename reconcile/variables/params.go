@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 )
 
 // TypeOf is the declared kind, or the one that follows from the default or
@@ -113,8 +114,8 @@ func checkKeys(specs crds.ParamSpecs, given crds.Params) error {
 // SetParams makes each value known under all the Spellings that Tekton has.
 func (v Set) SetParams(values map[string]crds.ParamValue) {
 	for name, value := range values {
-		for _, reference := range Spellings("params", name) {
-			v.SetParam(reference, value)
+		for _, spelling := range reference.Spellings("params", name) {
+			v.SetParam(spelling, value)
 		}
 		v.SetParam("inputs.params."+name, value) // from before v1beta1; the catalog still has it
 	}
@@ -135,9 +136,4 @@ func (v Set) SetParam(reference string, value crds.ParamValue) {
 	default:
 		v.Strings[reference] = value.StringVal
 	}
-}
-
-// Spellings are the ways to write a name of a scope.
-func Spellings(scope, name string) []string {
-	return []string{scope + "." + name, scope + "[" + strconv.Quote(name) + "]", scope + "['" + name + "']"}
 }

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 )
 
 // A Set is the values that $(...) references stand for.
@@ -96,26 +97,17 @@ func (v Set) Later() []string {
 }
 
 // Text replaces the references of a string, in time that grows with its length
-// and no faster: a name holds no "$(", so between two ")" only the last "$("
-// can open a reference.
+// and no faster.
 func (v Set) Text(s string) string {
 	var out Draft
-	rest := s
-	for {
-		end := strings.IndexByte(rest, ')')
-		if end < 0 {
-			break
+	for more := true; more; {
+		var before, name string
+		before, name, s, more = reference.Next(s)
+		out.WriteString(before)
+		if more {
+			v.replace(&out, name)
 		}
-		at := strings.LastIndex(rest[:end], "$(")
-		if at < 0 {
-			out.WriteString(rest[:end+1])
-		} else {
-			out.WriteString(rest[:at])
-			v.replace(&out, rest[at+2:end])
-		}
-		rest = rest[end+1:]
 	}
-	out.WriteString(rest)
 	return out.Settle(v.Later())
 }
 
@@ -169,7 +161,7 @@ func (v Set) refer(out *Draft, name string) {
 // stepResult tells which result of a step a name stands for: itself, or what a
 // parameter of that name, maybe with an index or a key, was given.
 func (v Set) stepResult(name string) (string, bool) {
-	if IsStepResult(name) {
+	if reference.IsStepResult(name) {
 		return name, true
 	}
 	for end := len(name); end > 0; end = max(strings.LastIndexByte(name[:end], '['), strings.LastIndexByte(name[:end], '.')) {
@@ -180,16 +172,10 @@ func (v Set) stepResult(name string) (string, bool) {
 	return "", false
 }
 
-// IsStepResult tells names of the form steps.<step>.results.<result>.
-func IsStepResult(name string) bool {
-	step, result, ok := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
-	return ok && strings.HasPrefix(name, "steps.") && step != "" && result != "" && !strings.ContainsAny(name, " \n\t'\"$")
-}
-
 // Elements replaces the references of one element of command or args, which
 // becomes several elements, or none, when it is exactly one array.
 func (v Set) Elements(s string) []string {
-	name, whole := WholeReference(s)
+	name, whole := reference.Whole(s)
 	array, ok := v.Arrays[strings.TrimSuffix(name, "[*]")]
 	if !whole || !ok {
 		return []string{v.Text(s)}
@@ -204,15 +190,6 @@ func (v Set) Elements(s string) []string {
 		elements[i] = out.Settle(v.Later())
 	}
 	return elements
-}
-
-// WholeReference is the name in a text that is one reference and nothing else.
-func WholeReference(s string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(s, "$(")
-	if !ok || strings.IndexByte(name, ')') != len(name)-1 {
-		return "", false
-	}
-	return name[:len(name)-1], true
 }
 
 // Param replaces the references of a parameter's value. One that is exactly an
@@ -238,7 +215,7 @@ func (v Set) Param(value crds.ParamValue) crds.ParamValue {
 
 // whole is the value of a text that may be exactly one reference.
 func (v Set) whole(text string) crds.ParamValue {
-	name, whole := WholeReference(text)
+	name, whole := reference.Whole(text)
 	name = strings.TrimSuffix(name, "[*]")
 	if _, ok := v.Arrays[name]; whole && ok {
 		return crds.NewArray(v.Elements(text)...)
@@ -304,30 +281,19 @@ func (v Set) note(name string) {
 	if v.Faults == nil {
 		return
 	}
-	reference := "$(" + name + ")"
+	written := "$(" + name + ")"
 	_, _, indexed := v.indexed(name)
 	_, array := v.Arrays[strings.TrimSuffix(name, "[*]")]
 	switch {
 	case indexed:
-		v.Faults.Outside = cite(v.Faults.Outside, reference)
+		v.Faults.Outside = cite(v.Faults.Outside, written)
 	case array:
-		v.Faults.Isolated = cite(v.Faults.Isolated, reference)
+		v.Faults.Isolated = cite(v.Faults.Isolated, written)
 	case mustBeDeclared(name):
-		v.Faults.Unknown = cite(v.Faults.Unknown, reference)
-	case isArtifact(name):
-		v.Faults.Unserved = cite(v.Faults.Unserved, reference)
+		v.Faults.Unknown = cite(v.Faults.Unknown, written)
+	case reference.IsArtifact(name):
+		v.Faults.Unserved = cite(v.Faults.Unserved, written)
 	}
-}
-
-// isArtifact tells Tekton's names for artifacts. Nothing replaces them, and a step
-// that has the reference in its script as it stands would fail without a word of why.
-func isArtifact(name string) bool {
-	if name == "artifacts.path" || name == "step.artifacts.path" {
-		return true
-	}
-	rest, ofStep := strings.CutPrefix(name, "steps.")
-	parts := strings.SplitN(rest, ".", 3)
-	return ofStep && len(parts) > 1 && (parts[1] == "inputs" || parts[1] == "outputs")
 }
 
 // mustBeDeclared tells names that Tekton refuses when it does not know them.
@@ -434,19 +400,4 @@ func spread(r Replacer, list []any) []any {
 		}
 	}
 	return out
-}
-
-// References calls found with the name of each reference of a text that Text would
-// look up, in their order.
-func References(s string, found func(name string)) {
-	for {
-		end := strings.IndexByte(s, ')')
-		if end < 0 {
-			return
-		}
-		if at := strings.LastIndex(s[:end], "$("); at >= 0 {
-			found(s[at+2 : end])
-		}
-		s = s[end+1:]
-	}
 }

@@ -166,23 +166,6 @@ func TestApplyKeepsKindsAndNumbers(t *testing.T) {
 	}
 }
 
-// What References finds is what Text would look up.
-func TestReferencesAreThoseOfText(t *testing.T) {
-	for in, want := range map[string][]string{
-		"":                              nil,
-		"$(params.x) $(date)x$(":        {"params.x", "date"},
-		"$(echo $(params.x) $(date)) )": {"params.x", "date"},
-		"))$($(a)":                      {"a"},
-		"$()":                           {""},
-	} {
-		var got []string
-		References(in, func(name string) { got = append(got, name) })
-		if !slices.Equal(got, want) {
-			t.Errorf("%q has %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestKnown(t *testing.T) {
 	v := someVariables()
 	v.SetParams(map[string]crds.ParamValue{"object": crds.NewObject(map[string]string{"k": "v"})})
