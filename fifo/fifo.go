@@ -123,6 +123,17 @@ func (f *FIFO) Len() int {
 	return len(f.items)
 }
 
+// Oldest is since when the entry waits that is next; false if none waits. Ends and
+// changes of an object wait together, from the first of them on.
+func (f *FIFO) Oldest() (since time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.head == nil {
+		return time.Time{}, false
+	}
+	return f.head.Deltas[0].Received, true
+}
+
 // Synced is closed once the first list that was committed has been popped and
 // processed: every object of it, and the news of the list's end. Events before
 // that list change nothing about it.

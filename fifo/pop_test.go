@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"millrace/fifo"
 )
@@ -104,4 +105,21 @@ func TestWhatWaitsWhenItIsClosedIsPoppedFirst(t *testing.T) {
 	if err := r.Pop(t.Context(), r.store.take); !errors.Is(err, fifo.ErrClosed) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestTheOldestEntryTellsSinceWhenItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, fifo.Config{})
+		if since, ok := r.Oldest(); ok {
+			t.Errorf("something waits in an empty FIFO since %v", since)
+		}
+		begun := time.Now()
+		r.do("+a/u1@1")
+		time.Sleep(time.Second)
+		r.do("~a/u1@2 +b/u2@3")
+		if since, ok := r.Oldest(); !ok || !since.Equal(begun) {
+			t.Errorf("the oldest waits since %v, %t, and not since its first change, %v", since, ok, begun)
+		}
+		r.expect("a Added u1@1 Updated u1@2 →2", "b Added u2@3 →3")
+	})
 }

@@ -55,6 +55,19 @@ func When(p predicate.Func, handle func(indexer.Change)) func(indexer.Change) {
 	}
 }
 
+// WhenElse calls handle for the changes that p passes, and otherwise for the rest.
+// Give otherwise the same handler with a Queue that only writes down, and it is
+// known for which keys a change was dropped, and where.
+func WhenElse(p predicate.Func, handle, otherwise func(indexer.Change)) func(indexer.Change) {
+	return func(c indexer.Change) {
+		if p(c) {
+			handle(c)
+			return
+		}
+		otherwise(c)
+	}
+}
+
 // voidsFailures passes what was not so when the key last failed, and was not
 // done by its reconcile: those write no spec.
 func voidsFailures(c indexer.Change) bool {
@@ -92,7 +105,7 @@ func (t target) send(key types.NamespacedName, child string, c indexer.Change) {
 
 // causeOf says what happened.
 func causeOf(c indexer.Change) workqueue.Cause {
-	cause := workqueue.Cause{Event: event(c), Count: 1 + c.Merged}
+	cause := workqueue.Cause{Event: event(c), Count: 1 + c.Merged, First: c.Received}
 	if c.Old != nil {
 		cause.OldRV = c.Old.ResourceVersion()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -273,4 +274,31 @@ func BenchmarkEnqueueOwner(b *testing.B) {
 	for b.Loop() {
 		h(change)
 	}
+}
+
+func TestWhatAPredicateDropsIsToldForTheKeysThatItWouldHaveWoken(t *testing.T) {
+	var queue, dropped book
+	to := func(q Queue) func(indexer.Change) {
+		return EnqueueOwner("pods", schema.GroupKind{Group: "tekton.dev", Kind: "TaskRun"}, q)
+	}
+	handle := WhenElse(predicate.GenerationChanged, to(&queue), to(&dropped))
+	was, now := object(t, "7", 1, "tekton.dev/v1/TaskRun/build"), object(t, "8", 1, "tekton.dev/v1/TaskRun/build")
+	handle(indexer.Change{Type: indexer.Updated, Key: key, Old: was, New: now})
+	queue.expect(t)
+	dropped.expect(t, "add default/build: pods update a 7→8")
+	handle(indexer.Change{Type: indexer.Updated, Key: key, Old: was, New: object(t, "9", 2, "tekton.dev/v1/TaskRun/build")})
+	queue.expect(t, "add default/build: pods update a 7→9")
+	dropped.expect(t)
+}
+
+func TestACauseSaysWhenItsEventReachedTheProcess(t *testing.T) {
+	received := time.Now().Add(-time.Second)
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{Trace: workqueue.Trace[types.NamespacedName]{
+		OnAsk: func(_ types.NamespacedName, a workqueue.Asked) {
+			if !a.Cause.First.Equal(received) {
+				t.Errorf("first: %v, want %v", a.Cause.First, received)
+			}
+		},
+	}})
+	Enqueue("taskruns", q)(indexer.Change{Type: indexer.Updated, Key: key, New: object(t, "8", 1), Received: received})
 }

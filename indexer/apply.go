@@ -40,7 +40,7 @@ func (x *Indexer) latest(key types.NamespacedName) *wire.Object {
 // foldLocked takes one delta into a store that holds now under the key, and
 // returns what it holds then.
 func (x *Indexer) foldLocked(changes []Change, key types.NamespacedName, now *wire.Object, d fifo.Delta) ([]Change, *wire.Object) {
-	c := Change{Key: key, Initial: d.Initial, Merged: d.Merged}
+	c := Change{Key: key, Initial: d.Initial, Merged: d.Merged, Received: d.Received}
 	switch d.Type {
 	case fifo.Added, fifo.Updated:
 		if now != nil && now.UID() != d.Object.UID() {

@@ -1,6 +1,8 @@
 package indexer
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/wire"
@@ -63,6 +65,9 @@ type Change struct {
 	FinalStateUnknown bool
 	// Merged is how many further changes this one stands for.
 	Merged int
+	// Received is when the first of them reached the process. It is zero on the end
+	// of an object that was worked out here, because another has its name now.
+	Received time.Time
 }
 
 // Object is the newest state that the change tells of: New, or Old of what is

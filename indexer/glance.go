@@ -29,6 +29,15 @@ func (g Glance) ResourceVersion() string {
 	return version
 }
 
+// Size is how many bytes the object takes in the store, and packed whether it is
+// packed there.
+func (g Glance) Size() (bytes int, packed bool) {
+	if g.of.plain != nil {
+		return g.of.plain.Size(), false
+	}
+	return g.of.packed.Size(), true
+}
+
 // Facet is wire.Object.Facet.
 func (g Glance) Facet(f wire.Facet) (value string, known bool) {
 	if g.of.plain != nil {

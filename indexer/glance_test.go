@@ -72,6 +72,9 @@ func TestAGlanceUnpacksNothing(t *testing.T) {
 	if state, known := one.Facet(succeeded); !ok || !known || state != "True" {
 		t.Errorf("run-107 is %q, %t, %t", state, known, ok)
 	}
+	if size, isPacked := one.Size(); !isPacked || int64(size) > runs.Stats().Bytes/50 {
+		t.Errorf("run-107 takes %d bytes, packed: %t", size, isPacked)
+	}
 	if s := runs.Stats(); s.Unpacks != 0 {
 		t.Errorf("glances unpacked %d objects", s.Unpacks)
 	}

@@ -30,7 +30,7 @@ type Cause struct {
 	// First and Last are when the first and the last of them reached the
 	// queue; of a delay or a backoff, when its time came, so that the time from
 	// First to the run is always how long the run was overdue. The queue sets
-	// them; what the caller puts there is ignored.
+	// them. What the caller puts into First is only told to Trace.OnAsk.
 	First, Last time.Time
 }
 

@@ -49,6 +49,21 @@ func (q *Queue[K]) fail(key K, atLeast, atMost time.Duration, trouble bool, c *C
 }
 
 func (q *Queue[K]) askLocked(e *entry[K], w wish, c *Cause, now int64) {
+	told := q.cfg.Trace.OnAsk
+	if told == nil {
+		q.acceptLocked(e, w, c, now)
+		return
+	}
+	asked := Asked{Cause: *c, Urgent: w.is(urgent), Low: w.is(ofLow), From: e.state()}
+	q.acceptLocked(e, w, c, now)
+	asked.To = e.state()
+	if e.wish.delayed() {
+		asked.Due = q.time(e.wish.due)
+	}
+	told(e.key, asked)
+}
+
+func (q *Queue[K]) acceptLocked(e *entry[K], w wish, c *Cause, now int64) {
 	next := merge(e.hold != nil, e.wish, w)
 	same := next.sameTime(e.wish)
 	q.noteLocked(e, w, !same, c, now)

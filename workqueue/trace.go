@@ -8,6 +8,10 @@ import "time"
 // the order in which things happened: they must be quick (set a gauge, observe
 // a histogram), and must not call the queue.
 type Trace[K comparable] struct {
+	// OnAsk: somebody has asked for a run, in whatever form, and this is what came
+	// of it. It is told also where nothing did: the key was ready already, or
+	// backs off.
+	OnAsk func(key K, asked Asked)
 	// OnReady: a key needs a run now, and did not before. This is
 	// workqueue_adds_total.
 	OnReady func(key K)
@@ -24,6 +28,22 @@ type Trace[K comparable] struct {
 	OnRetry func(key K, failures int, delay time.Duration)
 	// OnUnpairedDone: Done for a key that no worker has; it was ignored.
 	OnUnpairedDone func(key K)
+}
+
+// Asked is one ask for a run, and what it made of the key.
+type Asked struct {
+	// Cause is as it was given. Its First is when the caller says that the event
+	// reached the process; zero if he does not say.
+	Cause Cause
+	// Urgent and Low: it came by AddUrgent, by AddLow.
+	Urgent, Low bool
+	// From is the state of the key before, To the one after. The same state twice
+	// means that this ask shares a run that was to come anyway, or, of a key that
+	// backs off, that it has to wait for the backoff's end.
+	From, To State
+	// Due is when the delay or the backoff ends that the key has now; zero if it
+	// has none. Of a key that is being processed: not before its Done.
+	Due time.Time
 }
 
 // Stats is the queue at one moment. The counters begin at New and only grow.
