@@ -20,23 +20,27 @@ var table = map[string][]string{
 	"crds":       {},
 	"entrypoint": {},
 	// 1
-	"reflector": {"wire"},
-	"fifo":      {"wire"},
-	"transform": {"wire"},
-	"reconcile": {"workqueue"},
+	"crds/expression": {},
+	"crds/reference":  {"crds"},
+	"crds/defaulting": {"crds"},
+	"reflector":       {"wire"},
+	"fifo":            {"wire"},
+	"transform":       {"wire"},
+	"reconcile":       {"workqueue"},
 	// 2
-	"indexer": {"fifo", "wire"},
+	"crds/graph":      {"crds/reference", "crds"},
+	"crds/validation": {"crds/defaulting", "crds/expression", "crds/graph", "crds/reference", "crds"},
+	"indexer":         {"fifo", "wire"},
 	// 3
 	"predicate": {"indexer", "fifo", "wire"},
 	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
 	// 4
 	"reconcile/call":       {"reconcile", "crds"},
-	"reconcile/expression": {},
 	"reconcile/resolution": {"crds"},
-	"reconcile/variables":  {"reconcile/expression", "crds"},
+	"reconcile/variables":  {"crds/expression", "crds/reference", "crds"},
 	// 5
-	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
-	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "reconcile/expression", "workqueue", "indexer", "fifo", "wire", "crds"},
+	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
+	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
 	// A program of somebody else's, on the same stages.
 	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
 	// Beside the chain: what a cluster is measured and tried with.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"millrace/crds"
-	"millrace/reconcile/expression"
+	"millrace/crds/expression"
 )
 
 // evaluate tells whether the conditions of a task hold, and what they are with the

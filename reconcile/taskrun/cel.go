@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"millrace/crds"
-	"millrace/reconcile/expression"
+	"millrace/crds/expression"
 	"millrace/reconcile/variables"
 )
 

@@ -3,8 +3,8 @@ package variables
 import (
 	"fmt"
 
+	"millrace/crds/expression"
 	"millrace/crds/reference"
-	"millrace/reconcile/expression"
 )
 
 // Expression replaces the references of an expression so that no value is taken for

@@ -30,16 +30,31 @@ const (
 	maxCost  = 100_000 // CEL's units: about one for each operation and each ten characters
 )
 
-// Evaluate tells whether an expression holds.
-func Evaluate(expression string) (bool, error) {
+// Check tells what is wrong with an expression before anybody evaluates it. References
+// in it must be within quotes, as text: outside, $(...) is no CEL.
+func Check(expression string) error {
+	_, _, err := compile(expression)
+	return err
+}
+
+func compile(expression string) (*cel.Env, *cel.Ast, error) {
 	env, err := cel.NewEnv(cel.ParserExpressionSizeLimit(maxSize), cel.ParserRecursionLimit(maxDepth))
 	if err != nil {
-		return false, fmt.Errorf("set up CEL: %w", err)
+		return nil, nil, fmt.Errorf("set up CEL: %w", err)
 	}
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
-		return false, fmt.Errorf("at %d:%d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
+		return nil, nil, fmt.Errorf("at %d:%d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
+	}
+	return env, ast, nil
+}
+
+// Evaluate tells whether an expression holds.
+func Evaluate(expression string) (bool, error) {
+	env, ast, err := compile(expression)
+	if err != nil {
+		return false, err
 	}
 	program, err := env.Program(ast, cel.CostLimit(maxCost))
 	if err != nil {

@@ -59,6 +59,9 @@ func FuzzEvaluate(f *testing.F) {
 		if holds && err != nil {
 			t.Errorf("%q holds, and %v", expression, err)
 		}
+		if Check(expression) != nil && err == nil {
+			t.Errorf("%q is wrong, and evaluated", expression)
+		}
 		if again, err2 := Evaluate(expression); again != holds || (err == nil) != (err2 == nil) {
 			t.Errorf("%q: %t, %v; and then %t, %v", expression, holds, err, again, err2)
 		}

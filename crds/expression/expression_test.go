@@ -46,6 +46,22 @@ func TestAnExpressionHasAnEnd(t *testing.T) {
 	}
 }
 
+// Check finds before a run what Evaluate would in it, but for what depends on values.
+func TestCheck(t *testing.T) {
+	for expression, want := range map[string]string{
+		"'$(params.x)' == 'x'": "",
+		"1 / 0 == 1":           "", // evaluation tells
+		"$(params.x) == 'x'":   "at 1:1: Syntax error",
+		"params.x == 'x'":      "at 1:1: undeclared reference",
+		"'x' ==":               "at 1:7: Syntax error",
+	} {
+		err := Check(expression)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", expression, err)
+		}
+	}
+}
+
 // What becomes of an expression costs what it may cost: see maxCost.
 func BenchmarkEvaluate(b *testing.B) {
 	for b.Loop() {
