@@ -188,12 +188,12 @@ func (d *decision) checkWorkspaces(spec *crds.PipelineSpec) *refusal {
 // checkReferences looks at what a task refers to, beyond the names of other tasks,
 // which the graph has found.
 func (d *decision) checkReferences(t *task) *refusal {
-	for _, r := range slices.Concat(t.refs, t.when) {
+	for _, r := range slices.Concat(t.Refs, t.WhenRefs) {
 		from := d.task(r.Task)
 		switch {
-		case r.Kind == reference.State && !t.final:
+		case r.Kind == reference.State && !t.Final:
 			return d.badSpec("pipeline task %q can not refer to execution status of any other pipeline task or aggregate status of tasks: $(%s) is for finally", t.Name, r.Name)
-		case r.Kind == reference.State && r.Task != "" && (from == nil || from.final):
+		case r.Kind == reference.State && r.Task != "" && (from == nil || from.Final):
 			return d.badSpec("pipeline task %q: there is no task %q of the graph, whose state $(%s) is", t.Name, r.Task, r.Name)
 		case r.Kind == reference.State:
 			continue
@@ -299,7 +299,7 @@ func (d *decision) checkMatrix(t *task) *refusal {
 			return d.badSpec("expected exactly one, got both: pipeline task %q has param %q in matrix and in params", t.Name, param.Name)
 		}
 	}
-	for _, r := range t.refs {
+	for _, r := range t.Refs {
 		if r.Task != "" {
 			return nil
 		}

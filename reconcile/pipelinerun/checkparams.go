@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/graph"
 	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
@@ -117,11 +118,13 @@ func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
 		}
 	}
 	for _, t := range slices.Concat(spec.Tasks, spec.Finally) {
-		t.TaskSpec, t.DisplayName = nil, ""
-		if t.Matrix != nil {
-			t.Matrix = unnamed(t.Matrix)
-		}
-		eachText(treeOf(t), func(text string) { reference.Each(text, find) })
+		graph.Texts(&t, nil, func(text graph.Text) {
+			switch text.Place {
+			case graph.DisplayName, graph.Steps, graph.Spec:
+			default:
+				reference.Each(text.Text, find)
+			}
+		})
 	}
 	slices.Sort(unknown)
 	slices.Sort(outside)
@@ -140,13 +143,4 @@ func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
 func ofPipeline(name string) bool {
 	scopes := []string{"params.", "params[", "context.pipelineRun.", "context.pipeline.", "context.pipelineTask."}
 	return slices.ContainsFunc(scopes, func(scope string) bool { return strings.HasPrefix(name, scope) })
-}
-
-// unnamed is a matrix without the names of its runs, which may have its own parameters.
-func unnamed(m *crds.Matrix) *crds.Matrix {
-	out := crds.Matrix{Params: m.Params, Include: slices.Clone(m.Include)}
-	for i := range out.Include {
-		out.Include[i].Name = ""
-	}
-	return &out
 }

@@ -18,7 +18,7 @@ const maxRefused = 3
 // all are there, or about to be, the task runs, and the status will say so.
 func (d *decision) begin(t *task) ([]Action, *refusal) {
 	if len(t.runs) > 0 { // some were made, and not written down
-		if !d.loadResults(t.when) || !d.loadResults(t.refs) {
+		if !d.loadResults(t.WhenRefs) || !d.loadResults(t.Refs) {
 			return nil, nil
 		}
 		if _, shown, r := d.evaluate(t); r == nil {
@@ -177,7 +177,7 @@ func (d *decision) metadata(t *task, name string, own crds.PipelineTaskRunSpec) 
 	labels[labelPipelineRunUID] = string(d.Run.UID)
 	labels[labelPipelineTask] = t.Name
 	labels[labelMemberOf] = memberOfTasks
-	if t.final {
+	if t.Final {
 		labels[labelMemberOf] = memberOfFinally
 	}
 	if t.OnError == crds.PipelineTaskContinue {

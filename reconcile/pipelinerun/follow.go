@@ -62,7 +62,7 @@ func (d *decision) classify() *refusal {
 		d.stopping = slices.ContainsFunc(d.tasks, (*task).stops)
 		before := d.stopping
 		for _, t := range slices.Concat(d.order, d.tasks[len(d.order):]) {
-			if t.final && !d.graphDone() {
+			if t.Final && !d.graphDone() {
 				continue
 			}
 			if r := d.look(t); r != nil {
@@ -104,7 +104,7 @@ func (d *decision) advance() Plan {
 			return d.fail(r)
 		}
 		p.Actions = append(p.Actions, actions...)
-		if t.final && status.FinallyStartTime == nil && t.state == running {
+		if t.Final && status.FinallyStartTime == nil && t.state == running {
 			at := metav1.NewTime(d.now.Truncate(time.Second))
 			status.FinallyStartTime = &at
 		}

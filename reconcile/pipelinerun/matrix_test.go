@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"millrace/crds"
+	"millrace/crds/graph"
 	"millrace/reconcile/variables"
 )
 
@@ -17,7 +18,7 @@ func combinationsOf(t *testing.T, text string) string {
 	if err := yaml.UnmarshalStrict([]byte(text), &matrix); err != nil {
 		t.Fatal(err)
 	}
-	all, r := combinations(variables.New(), &task{node: &node{PipelineTask: &crds.PipelineTask{Name: "t", Matrix: &matrix}}}, 256)
+	all, r := combinations(variables.New(), &task{Node: &graph.Node{PipelineTask: &crds.PipelineTask{Name: "t", Matrix: &matrix}}}, 256)
 	if r != nil {
 		return r.message
 	}

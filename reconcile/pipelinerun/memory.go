@@ -22,8 +22,8 @@ type memory struct {
 // remembered is a run, and what follows from it.
 type remembered struct {
 	run    *crds.PipelineRun
-	graph  *graph  // of its status.pipelineSpec
-	sights []sight // of its children, by their kind
+	graph  *drawing // of its status.pipelineSpec
+	sights []sight  // of its children, by their kind
 }
 
 // take is the run if it is remembered in that life and version. In any other it is

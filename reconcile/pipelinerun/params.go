@@ -176,7 +176,7 @@ func paramOf(values map[string]crds.ParamValue, written string) (name string, va
 // setResults makes the results known that the task refers to.
 func (p *propagation) setResults(d *decision, t *task) {
 	done := map[string]bool{}
-	for _, r := range t.refs {
+	for _, r := range t.Refs {
 		if r.Kind != reference.Result || done[r.Task+"/"+r.Result] {
 			continue
 		}

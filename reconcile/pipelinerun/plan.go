@@ -35,7 +35,7 @@ type observation struct {
 	// called; as summaries, in no order.
 	Children []child
 	// Graph is that of status.pipelineSpec, if one has been drawn. It only saves time.
-	Graph *graph
+	Graph *drawing
 	// sights are what Children was made of, for the next observation.
 	sights []sight
 	// Gone are children that a plan has missed, and the server has not, by name.
@@ -152,7 +152,7 @@ type decision struct {
 	config Config
 
 	spec     *crds.PipelineSpec // status.pipelineSpec
-	graph    *graph
+	graph    *drawing
 	tasks    []*task                                      // all: those of the graph, then those of finally
 	order    []*task                                      // those of the graph, each after what it needs
 	bindings map[string]crds.WorkspaceBinding             // see bindingOf

@@ -17,7 +17,7 @@ func (d *decision) look(t *task) *refusal {
 		return nil
 	case len(t.runs) > 0: // made, and not written down
 		t.state = ready
-		if d.skipBefore(t) != "" || d.late || d.tasksLate && !t.final { // and what is lacking is not made any more
+		if d.skipBefore(t) != "" || d.late || d.tasksLate && !t.Final { // and what is lacking is not made any more
 			t.recorded, t.state = true, t.assess()
 		}
 		return nil
@@ -41,13 +41,13 @@ func (d *decision) look(t *task) *refusal {
 
 // lookInTurn is for a task whose turn it is: all that it needs is done.
 func (d *decision) lookInTurn(t *task) *refusal {
-	if t.final {
+	if t.Final {
 		d.setStates()
 	}
-	if !d.loadResults(t.when) {
+	if !d.loadResults(t.WhenRefs) {
 		return nil
 	}
-	holds, unknown := true, d.unknown(t.when)
+	holds, unknown := true, d.unknown(t.WhenRefs)
 	if len(unknown) == 0 {
 		var r *refusal
 		if holds, t.shown, r = d.evaluate(t); r != nil {
@@ -65,10 +65,10 @@ func (d *decision) lookInTurn(t *task) *refusal {
 		d.lacks(t, unknown)
 		return nil
 	}
-	if !d.loadResults(t.refs) {
+	if !d.loadResults(t.Refs) {
 		return nil
 	}
-	unknown = d.unknown(t.refs)
+	unknown = d.unknown(t.Refs)
 	reason := d.skipAfter(t)
 	switch {
 	case len(unknown) > 0:
@@ -91,7 +91,7 @@ func (d *decision) skip(t *task, reason crds.SkippingReason) {
 // skipBefore are reasons that hold for every task of the graph that has not begun.
 func (d *decision) skipBefore(t *task) crds.SkippingReason {
 	switch {
-	case t.final:
+	case t.Final:
 		return ""
 	case d.stopping:
 		return crds.SkippingReasonStopping
@@ -115,9 +115,9 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 	switch {
 	case d.late:
 		return crds.SkippingReasonPipelineTimedOut
-	case d.tasksLate && !t.final:
+	case d.tasksLate && !t.Final:
 		return crds.SkippingReasonTasksTimedOut
-	case d.finallyLate && t.final:
+	case d.finallyLate && t.Final:
 		return crds.SkippingReasonFinallyTimedOut
 	case d.emptyMatrix(t):
 		return crds.SkippingReasonEmptyMatrix
@@ -131,7 +131,7 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 func (d *decision) lacks(t *task, unknown []reference.Task) {
 	first := unknown[0]
 	from := d.task(first.Task)
-	expected := t.final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
+	expected := t.Final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
 	if expected {
 		d.skip(t, crds.SkippingReasonMissingResults)
 		return

@@ -82,7 +82,7 @@ func (t *task) failure() state {
 
 // stops tells that no more tasks of the graph begin because of this one.
 func (t *task) stops() bool {
-	return !t.final && (t.state.fell() && t.OnError != crds.PipelineTaskContinue || t.state == ineligible)
+	return !t.Final && (t.state.fell() && t.OnError != crds.PipelineTaskContinue || t.state == ineligible)
 }
 
 // tally finds the runs of each task, and with them its state, as far as that does

@@ -42,9 +42,9 @@ func (d *decision) stops() Plan {
 	for _, t := range d.tasks {
 		for _, r := range t.runs {
 			switch {
-			case !t.final && d.tasksLate, t.final && d.finallyLate, d.expired(t, r.child):
+			case !t.Final && d.tasksLate, t.Final && d.finallyLate, d.expired(t, r.child):
 				p.Actions = append(p.Actions, stop(r.child, cancelledByTimeout)...)
-			case !t.final && d.Run.IsGracefullyCancelled():
+			case !t.Final && d.Run.IsGracefullyCancelled():
 				p.Actions = append(p.Actions, stop(r.child, cancelledByUser)...)
 			}
 		}

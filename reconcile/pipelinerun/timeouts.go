@@ -88,7 +88,7 @@ func (d *decision) runTimeout(t *task, spec crds.PipelineTaskRunSpec) *metav1.Du
 	}
 	l := limitsOf(d.Run, d.config)
 	part := l.tasks
-	if t.final {
+	if t.Final {
 		part = l.finally
 	}
 	if part == 0 {
