@@ -1,5 +1,7 @@
 package crds
 
+import "strings"
+
 // The group and version of these types, as apiVersion spells them.
 const (
 	Group      = "tekton.dev"
@@ -49,3 +51,9 @@ const (
 // ManagedBy is the value of spec.managedBy that means the same as leaving it
 // empty: the run is for whoever serves tekton.dev by default.
 const ManagedBy = "tekton.dev/pipeline"
+
+// IsGroup tells whether an apiVersion is of this group, as one that is left out is.
+func IsGroup(apiVersion string) bool {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return apiVersion == "" || group == Group
+}

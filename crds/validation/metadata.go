@@ -1,0 +1,18 @@
+package validation
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxName is what a name can have that becomes the value of a label.
+const maxName = validation.LabelValueMaxLength
+
+// metadata looks at the name only; a name that is still to be generated is cut to fit by
+// the API server. What else a name can have is the API server's to say.
+func (r *report) metadata(meta *metav1.ObjectMeta) {
+	if n := len(meta.Name); n > maxName {
+		r.refuse(field.TooLong(field.NewPath("metadata", "name"), "", maxName))
+	}
+}

@@ -1,0 +1,78 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What is more than this nobody reads, and the API server hands on no more warnings
+// than 4096 characters of them.
+const (
+	maxErrors   = 50
+	maxWarnings = 20
+)
+
+// A report is what has been found so far.
+type report struct {
+	Options
+
+	errs     field.ErrorList
+	warnings []string
+}
+
+// result is what the functions of this package return.
+func (r *report) result() (field.ErrorList, []string) { return r.errs, r.warnings }
+
+func (r *report) refuse(err *field.Error) {
+	if len(r.errs) < maxErrors {
+		r.errs = append(r.errs, err)
+	}
+}
+
+// invalid is for a value that cannot be. The message says what to do.
+func (r *report) invalid(at *field.Path, value any, format string, args ...any) {
+	r.refuse(field.Invalid(at, shown(value), fmt.Sprintf(format, args...)))
+}
+
+// required is for a field that is missing.
+func (r *report) required(at *field.Path, format string, args ...any) {
+	r.refuse(field.Required(at, fmt.Sprintf(format, args...)))
+}
+
+// forbidden is for a field that cannot be there.
+func (r *report) forbidden(at *field.Path, format string, args ...any) {
+	r.refuse(field.Forbidden(at, fmt.Sprintf(format, args...)))
+}
+
+// warn is for what is accepted, and will not do what its author expects.
+func (r *report) warn(at *field.Path, format string, args ...any) {
+	if len(r.warnings) >= maxWarnings {
+		return
+	}
+	warning := at.String() + ": " + fmt.Sprintf(format, args...)
+	if !slices.Contains(r.warnings, warning) {
+		r.warnings = append(r.warnings, warning)
+	}
+}
+
+// shown is a value as people want to see it in an error: not a script of 64 KiB.
+func shown(value any) any {
+	if text, ok := value.(string); ok && len(text) > 80 {
+		return field.OmitValueType{}
+	}
+	return value
+}
+
+// twice calls found with the index of each name that an earlier one is equal to.
+func twice[T any](list []T, name func(T) string, found func(i int, name string)) {
+	seen := make(map[string]bool, len(list))
+	for i, one := range list {
+		n := name(one)
+		if seen[n] {
+			found(i, n)
+		}
+		seen[n] = true
+	}
+}

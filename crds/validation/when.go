@@ -1,0 +1,37 @@
+package validation
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"millrace/crds"
+	"millrace/crds/expression"
+)
+
+// when looks at the conditions of a step or of a pipeline's task.
+func (r *report) when(conditions crds.WhenExpressions, at *field.Path) {
+	for i, w := range conditions {
+		if w.CEL != "" {
+			r.cel(w, at.Index(i))
+			continue
+		}
+		if w.Operator != crds.WhenIn && w.Operator != crds.WhenNotIn {
+			r.refuse(field.NotSupported(at.Index(i).Child("operator"), w.Operator, []crds.WhenOperator{crds.WhenIn, crds.WhenNotIn}))
+		}
+		if len(w.Values) == 0 {
+			r.required(at.Index(i).Child("values"), "give the values to compare the input with")
+		}
+	}
+}
+
+func (r *report) cel(w crds.WhenExpression, at *field.Path) {
+	switch {
+	case !r.CEL:
+		r.forbidden(at.Child("cel"), "it needs the feature flag enable-cel-in-whenexpression: set that to \"true\" in the ConfigMap feature-flags, or write input, operator and values")
+	case w.Input != "" || w.Operator != "" || len(w.Values) > 0:
+		r.forbidden(at.Child("cel"), "it cannot be together with input, operator and values: leave it out, or those")
+	default:
+		if err := expression.Check(w.CEL); err != nil {
+			r.invalid(at.Child("cel"), field.OmitValueType{}, "it is no expression in CEL, %v: correct it; variables are within quotes, '$(params.x)' == 'y'", err)
+		}
+	}
+}
