@@ -22,6 +22,7 @@ var table = map[string][]string{
 	// 1
 	"crds/expression": {},
 	"crds/reference":  {"crds"},
+	"crds/conversion": {"crds"},
 	"crds/defaulting": {"crds"},
 	"reflector":       {"wire"},
 	"fifo":            {"wire"},
