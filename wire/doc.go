@@ -68,6 +68,7 @@
 //     read. It spoils neither a list nor a stream, and it is never passed over
 //     in silence. (TestABadItemDoesNotSpoilTheList,
 //     TestABadObjectIsToldAndTheStreamGoesOn,
+//     TestABrokenFrameTakesNoOtherWithIt,
 //     TestABadProtobufFrameIsToldAndTheStreamGoesOn)
 //     So is one of another kind than a Scanner was told to expect.
 //     (TestAnObjectOfAnotherKindIsNone)

@@ -151,7 +151,7 @@ func (e *EventReader) broken() error {
 	switch {
 	case errors.As(l.err, &syntax):
 		err := l.scanError(&e.meta)
-		l.err, e.lost = nil, true
+		l.err, l.pos, e.lost = nil, 0, true
 		return err
 	case errors.Is(l.err, io.EOF):
 		e.err = io.ErrUnexpectedEOF
@@ -161,9 +161,11 @@ func (e *EventReader) broken() error {
 	return e.err
 }
 
-// resync looks for the next line. A server ends every frame with a line feed,
-// and none can stand inside of a JSON string, so that is the first place where
-// a frame can begin again.
+// resync looks for the end of the line in which the broken frame began, and not
+// of the one in which that was noticed: half an object ends with its line, but
+// where a bracket is open, the next frame is read before it turns out to be none
+// of it. A server ends every frame with a line feed, and none can stand inside of
+// a JSON string.
 func (e *EventReader) resync() {
 	l := &e.lex
 	for {

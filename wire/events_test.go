@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -142,6 +143,22 @@ func TestABadObjectIsToldAndTheStreamGoesOn(t *testing.T) {
 			expect(t, told(events(good+test.frame+"\n"+good)),
 				"MODIFIED n/good@5 false", test.want, "MODIFIED n/good@5 false", "EOF")
 		})
+	}
+}
+
+// Wherever an object breaks off, it takes no other with it: half a TaskRun that
+// ended within a list had the event after it read as more of that list, and
+// passed over together with it (seed 388 of the storms).
+func TestABrokenFrameTakesNoOtherWithIt(t *testing.T) {
+	const object = `{"kind":"Pod","metadata":{"name":"a","namespace":"n","resourceVersion":"7","labels":{"x":"y"}},"spec":{"list":[{"b":[1,2,{}]},{"c":"d"}],"no":false,"n":1.5e3}}`
+	good := event("MODIFIED", "good", "5")
+	for half := range len(object) {
+		for _, end := range []string{"}\n", "\n", "}\r\n", "}\n\n"} {
+			got := told(events(`{"type":"ADDED","object":` + object[:half] + end + good + good))
+			if len(got) != 4 || !slices.Equal(got[1:], []string{"MODIFIED n/good@5 false", "MODIFIED n/good@5 false", "EOF"}) || !strings.HasPrefix(got[0], "bad ") {
+				t.Errorf("cut before byte %d, %q: %q", half, object[half:], got)
+			}
+		}
 	}
 }
 
