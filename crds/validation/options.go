@@ -5,6 +5,9 @@ import "millrace/crds/defaulting"
 // Options are what an administrator's configuration changes about what is accepted. The
 // zero value is Tekton's defaults.
 type Options struct {
+	// Alpha allows fields that Tekton has behind enable-api-fields: alpha, where they are
+	// served. Default: they are refused.
+	Alpha bool
 	// ParamEnum allows enum in the declaration of a parameter: feature flag
 	// enable-param-enum. Default: refused.
 	ParamEnum bool
@@ -19,6 +22,10 @@ type Options struct {
 	// Resolver tells whether a resolver of that name may be asked; one that may not is
 	// warned about. Default: any may.
 	Resolver func(name string) bool
+	// Strict refuses what Tekton's admission accepts and cannot work, instead of warning
+	// of it: for who is about to run the object. References are taken to be replaced.
+	// Default: warnings.
+	Strict bool
 	// Defaults are what is filled in where an object says nothing.
 	Defaults defaulting.Defaults
 }

@@ -57,6 +57,15 @@ func (r *report) warn(at *field.Path, format string, args ...any) {
 	}
 }
 
+// fails is for what Tekton's admission accepts, and no run can do.
+func (r *report) fails(at *field.Path, value any, format string, args ...any) {
+	if r.Strict {
+		r.invalid(at, value, format, args...)
+		return
+	}
+	r.warn(at, "the run will fail: "+format, args...)
+}
+
 // shown is a value as people want to see it in an error: not a script of 64 KiB.
 func shown(value any) any {
 	if text, ok := value.(string); ok && len(text) > 80 {

@@ -71,7 +71,7 @@ func (r *report) workspaceDeclarations(spec *crds.TaskSpec, at *field.Path) {
 		}
 		taken[mountPath] = true
 		if isOurs(mountPath) {
-			r.warn(at.Index(i).Child("mountPath"), "%s is for the controller's own files, and the run will fail: choose another mountPath", mountPath)
+			r.fails(at.Index(i).Child("mountPath"), mountPath, "%s is for the controller's own files: choose another mountPath", mountPath)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (r *report) workspaceUsages(usages []crds.WorkspaceUsage, declared []crds.W
 			r.invalid(at.Index(i).Child("name"), usage.Name, "the task declares no such workspace: declare it in its workspaces")
 		}
 		if usage.MountPath != "" && isOurs(usage.MountPath) {
-			r.warn(at.Index(i).Child("mountPath"), "%s is for the controller's own files, and the run will fail: choose another mountPath", usage.MountPath)
+			r.fails(at.Index(i).Child("mountPath"), usage.MountPath, "%s is for the controller's own files: choose another mountPath", usage.MountPath)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package validation
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"millrace/crds"
+)
+
+// resultsSidecar is the container that Tekton's controller, and ours, adds for results
+// that are too large for termination messages.
+const resultsSidecar = "tekton-log-results"
+
+// sidecars looks at what runs beside the steps. Much of it Tekton leaves to the API
+// server, which refuses the pod.
+func (r *report) sidecars(spec *crds.TaskSpec, at *field.Path) {
+	taken := map[string]bool{}
+	for i := range spec.Sidecars {
+		sidecar, at := &spec.Sidecars[i], at.Index(i)
+		r.sidecarName(sidecar.Name, at.Child("name"), taken)
+		if sidecar.Image == "" {
+			r.required(at.Child("image"), "name the image to run")
+		}
+		if sidecar.Script != "" && len(sidecar.Command) > 0 {
+			r.forbidden(at.Child("script"), "a sidecar runs a script or a command, and this one has both: leave one of them")
+		}
+		if policy := sidecar.RestartPolicy; policy != nil && *policy != corev1.ContainerRestartPolicyAlways {
+			r.fails(at.Child("restartPolicy"), *policy, "a sidecar is started again when it ends: write %s, or leave it out", corev1.ContainerRestartPolicyAlways)
+		}
+		r.sidecarMounts(sidecar.VolumeMounts, at.Child("volumeMounts"))
+		r.workspaceUsages(sidecar.Workspaces, spec.Workspaces, at.Child("workspaces"))
+	}
+}
+
+func (r *report) sidecarName(name string, at *field.Path, taken map[string]bool) {
+	container := "sidecar-" + name
+	container = container[:min(len(container), validation.DNS1123LabelMaxLength)]
+	switch {
+	case name == "":
+		return
+	case name == resultsSidecar:
+		r.invalid(at, name, "the controller has a container of that name: choose another")
+	case len(validation.IsDNS1123Label(container)) > 0:
+		r.fails(at, name, "it becomes the name of a container, and can have small letters, digits and -, with a letter or digit at both ends: choose another")
+	case taken[container]:
+		r.fails(at, name, "another sidecar has the name, or one that begins with the same %d characters: choose another", len(container)-len("sidecar-"))
+	}
+	taken[container] = true
+}
+
+func (r *report) sidecarMounts(mounts []corev1.VolumeMount, at *field.Path) {
+	for i, mount := range mounts {
+		switch {
+		case underTekton(mount.MountPath):
+			r.fails(at.Index(i).Child("mountPath"), mount.MountPath, "what is under /tekton is for the controller's own files, but for %s: choose another mountPath", crds.PathHome)
+		case strings.HasPrefix(mount.Name, volumePrefix):
+			r.fails(at.Index(i).Child("name"), mount.Name, "volumes of that name are the controller's own: name one of the task's volumes")
+		}
+	}
+}

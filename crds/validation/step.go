@@ -1,0 +1,181 @@
+package validation
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+)
+
+// steps looks at all steps of a task, apart from their variables.
+func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
+	if len(spec.Steps) == 0 {
+		r.required(at, "a task does what its steps do: give it at least one")
+	}
+	names := make(map[string]bool, len(spec.Steps))
+	for i := range spec.Steps {
+		step := &spec.Steps[i]
+		r.stepName(step.Name, at.Index(i).Child("name"), names)
+		if step.Ref != nil {
+			r.referringStep(step, at.Index(i))
+		} else {
+			r.step(spec, step, at.Index(i))
+		}
+		r.stepAnyway(spec, step, at.Index(i))
+	}
+}
+
+func (r *report) stepName(name string, at *field.Path, taken map[string]bool) {
+	if name == "" {
+		return
+	}
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		r.invalid(at, name, "it becomes the name of a container, and can have small letters, digits and -, a letter or digit at both ends, and %d characters: choose another", validation.DNS1123LabelMaxLength)
+	}
+	container := "step-" + name
+	container = container[:min(len(container), validation.DNS1123LabelMaxLength)]
+	switch {
+	case taken[name]:
+		r.invalid(at, name, "another step has the name: choose another")
+	case taken[container]:
+		r.fails(at, name, "another step's name begins with the same %d characters, and no more of it goes into the name of a container: choose another", len(container)-len("step-"))
+	}
+	taken[name], taken[container] = true, true
+}
+
+// step looks at one that says itself what to run.
+func (r *report) step(spec *crds.TaskSpec, step *crds.Step, at *field.Path) {
+	if step.Image == "" && (spec.StepTemplate == nil || spec.StepTemplate.Image == "") {
+		r.required(at.Child("image"), "name the image to run, here or in stepTemplate")
+	}
+	if step.Script != "" && len(step.Command) > 0 {
+		r.forbidden(at.Child("script"), "a step runs a script or a command, and this one has both: leave one of them")
+	}
+	if len(step.Params) > 0 {
+		r.forbidden(at.Child("params"), "they are for a StepAction, and the step refers to none: name it in ref, or use the params of the task")
+	}
+	r.windows(step.Script, at.Child("script"))
+}
+
+// windows: nodes with Windows have another entrypoint, which there is not.
+func (r *report) windows(script string, at *field.Path) {
+	if strings.HasPrefix(strings.TrimSpace(script), "#!win") {
+		r.forbidden(at, "scripts for Windows are not served: write one for Linux")
+	}
+}
+
+// referringStep looks at one that a StepAction says what to run for.
+func (r *report) referringStep(step *crds.Step, at *field.Path) {
+	r.ref(step.Ref.Name, step.Ref.ResolverRef, at.Child("ref"))
+	for _, has := range []struct {
+		field string
+		given bool
+	}{
+		{"image", step.Image != ""}, {"command", len(step.Command) > 0}, {"args", len(step.Args) > 0},
+		{"script", step.Script != ""}, {"workingDir", step.WorkingDir != ""}, {"env", step.Env != nil},
+		{"volumeMounts", len(step.VolumeMounts) > 0}, {"results", len(step.Results) > 0},
+	} {
+		if has.given {
+			r.forbidden(at.Child(has.field), "the StepAction that the step refers to says what it is: leave it out, or leave out ref")
+		}
+	}
+}
+
+// stepAnyway looks at what any step can have.
+func (r *report) stepAnyway(spec *crds.TaskSpec, step *crds.Step, at *field.Path) {
+	r.timeout(step.Timeout, at.Child("timeout"))
+	r.stepOnError(step.OnError, at.Child("onError"))
+	r.mounts(step.VolumeMounts, at.Child("volumeMounts"))
+	r.workspaceUsages(step.Workspaces, spec.Workspaces, at.Child("workspaces"))
+	r.stepResults(step.Results, at.Child("results"))
+	r.when(step.When, at.Child("when"))
+	r.requests(spec, step, at.Child("computeResources", "requests"))
+}
+
+func (r *report) stepOnError(onError crds.OnErrorType, at *field.Path) {
+	known := []crds.OnErrorType{crds.OnErrorContinue, crds.OnErrorStopAndFail}
+	if onError == "" || slices.Contains(known, onError) || strings.HasPrefix(string(onError), "$(params") && !r.Strict {
+		return
+	}
+	r.refuse(field.NotSupported(at, onError, known))
+}
+
+// requests: the API server would say so of a container that nobody has heard of.
+func (r *report) requests(spec *crds.TaskSpec, step *crds.Step, at *field.Path) {
+	for _, resource := range sortedResources(step.ComputeResources.Requests) {
+		request := step.ComputeResources.Requests[resource]
+		limit, ok := step.ComputeResources.Limits[resource]
+		if !ok && spec.StepTemplate != nil {
+			limit, ok = spec.StepTemplate.ComputeResources.Limits[resource]
+		}
+		if ok && limit.Cmp(request) < 0 {
+			r.fails(at.Key(string(resource)), request.String(), "it is more than the limit of %s: make it less, or the limit more", limit.String())
+		}
+	}
+}
+
+func sortedResources(list corev1.ResourceList) []corev1.ResourceName {
+	names := make([]corev1.ResourceName, 0, len(list))
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// stepVariables looks at the references in a step.
+func (r *report) stepVariables(step *crds.Step, i int, at *field.Path, s *scope) {
+	text := place{strict: true, step: i}
+	element := place{strict: true, step: i, elements: true, later: true}
+	r.text(at.Child("name"), step.Name, s, text)
+	r.text(at.Child("image"), step.Image, s, text)
+	r.text(at.Child("workingDir"), step.WorkingDir, s, text)
+	r.text(at.Child("onError"), string(step.OnError), s, text)
+	r.text(at.Child("script"), step.Script, s, place{strict: true, step: i, script: true, results: names(step.Results)})
+	for j, one := range step.Command {
+		r.text(at.Child("command").Index(j), one, s, element)
+	}
+	for j, one := range step.Args {
+		r.text(at.Child("args").Index(j), one, s, element)
+	}
+	for j, env := range step.Env {
+		r.text(at.Child("env").Index(j).Child("value"), env.Value, s, place{strict: true, step: i, later: true})
+	}
+	for j, mount := range step.VolumeMounts {
+		r.text(at.Child("volumeMounts").Index(j).Child("name"), mount.Name, s, text)
+		r.text(at.Child("volumeMounts").Index(j).Child("mountPath"), mount.MountPath, s, text)
+		r.text(at.Child("volumeMounts").Index(j).Child("subPath"), mount.SubPath, s, text)
+	}
+	r.otherVariables(step, i, at, s)
+}
+
+func names(results []crds.StepResult) map[string]bool {
+	names := make(map[string]bool, len(results))
+	for _, result := range results {
+		names[result.Name] = true
+	}
+	return names
+}
+
+// otherVariables looks at the fields of a step in which Tekton finds out when the task
+// runs; but it does say that results of steps are not known in most of them.
+func (r *report) otherVariables(step *crds.Step, i int, at *field.Path, s *scope) {
+	given := place{step: i, values: true, later: true}
+	texts(step.Params, at.Child("params"), func(at *field.Path, text string) { r.text(at, text, s, given) })
+	texts(step.When, at.Child("when"), func(at *field.Path, text string) { r.text(at, text, s, given) })
+	texts(step.Ref, at.Child("ref"), func(at *field.Path, text string) { r.text(at, text, s, place{step: i, values: true}) })
+	rest := crds.Step{
+		EnvFrom: step.EnvFrom, VolumeDevices: step.VolumeDevices, ImagePullPolicy: step.ImagePullPolicy,
+		ComputeResources: step.ComputeResources, SecurityContext: step.SecurityContext, Workspaces: step.Workspaces,
+		StdoutConfig: step.StdoutConfig, StderrConfig: step.StderrConfig,
+	}
+	for _, env := range step.Env {
+		rest.Env = append(rest.Env, corev1.EnvVar{ValueFrom: env.ValueFrom})
+	}
+	texts(rest, at, func(at *field.Path, text string) { r.text(at, text, s, place{step: i}) })
+}

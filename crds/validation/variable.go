@@ -1,0 +1,306 @@
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"millrace/crds"
+	"millrace/crds/defaulting"
+	"millrace/crds/reference"
+)
+
+// A scope is what references in the texts of one task can be to.
+type scope struct {
+	params     map[string]param
+	results    map[string]bool
+	workspaces map[string]bool
+	steps      []crds.Step
+	open       bool // it is part of a pipeline, which hands down parameters and workspaces of its own
+}
+
+// A param is what a reference has to know of a parameter.
+type param struct {
+	kind crds.ParamType
+	keys map[string]crds.PropertySpec // of an object; nil if nobody knows
+}
+
+// scopeOf is what the task itself declares.
+func scopeOf(spec *crds.TaskSpec) *scope {
+	s := &scope{
+		params:     paramsOf(spec.Params),
+		results:    make(map[string]bool, len(spec.Results)),
+		workspaces: make(map[string]bool, len(spec.Workspaces)),
+		steps:      spec.Steps,
+	}
+	for _, result := range spec.Results {
+		s.results[result.Name] = true
+	}
+	for _, workspace := range spec.Workspaces {
+		s.workspaces[workspace.Name] = true
+	}
+	return s
+}
+
+func paramsOf(specs crds.ParamSpecs) map[string]param {
+	params := make(map[string]param, len(specs))
+	for _, spec := range specs {
+		params[spec.Name] = param{defaulting.ParamType(spec), spec.Properties}
+	}
+	return params
+}
+
+// give adds what a run gives to a task that is written in it, which need not declare it.
+// What the run gives says which type is meant, and the task which keys there are.
+func (s *scope) give(params crds.Params, workspaces []crds.WorkspaceBinding) {
+	for _, p := range params {
+		declared := s.params[p.Name]
+		declared.kind = defaulting.ValueType(p.Value)
+		if declared.keys == nil {
+			declared.keys = keysOf(p.Value)
+		}
+		s.params[p.Name] = declared
+	}
+	for _, w := range workspaces {
+		s.workspaces[w.Name] = true
+	}
+}
+
+func keysOf(value crds.ParamValue) map[string]crds.PropertySpec {
+	if value.Type != crds.ParamTypeObject {
+		return nil
+	}
+	keys := make(map[string]crds.PropertySpec, len(value.ObjectVal))
+	for key := range value.ObjectVal {
+		keys[key] = crds.PropertySpec{}
+	}
+	return keys
+}
+
+// A place is a text in which references are, and what can be put in there.
+type place struct {
+	strict   bool            // Tekton looks here; elsewhere it finds out when the task runs
+	elements bool            // a whole element can be a whole array: of command and args
+	values   bool            // a whole text can be a whole array or object: the value of a parameter
+	later    bool            // the results of the steps before it are known
+	script   bool            // the text is a program
+	step     int             // which step it is in; -1 outside of steps
+	results  map[string]bool // those of the step itself, in its script
+}
+
+// A fault is why a reference is no good there.
+type fault struct {
+	refused bool // else its author is told
+	why     string
+}
+
+func wrong(format string, args ...any) *fault    { return &fault{true, fmt.Sprintf(format, args...)} }
+func doubtful(format string, args ...any) *fault { return &fault{false, fmt.Sprintf(format, args...)} }
+
+// text looks at each reference of a text. One that is refused is enough.
+func (r *report) text(at *field.Path, text string, s *scope, in place) {
+	if !strings.Contains(text, "$(") {
+		return
+	}
+	refused := false
+	reference.Each(text, func(name string) {
+		f := s.judge(name, text, in)
+		switch {
+		case f == nil || refused:
+		case f.refused && in.strict:
+			refused = true
+			r.invalid(at, field.OmitValueType{}, "$(%s): %s", name, f.why)
+		default:
+			r.warn(at, "$(%s): %s", name, f.why)
+		}
+	})
+	if in.script {
+		r.injection(at, text)
+	}
+}
+
+// injection warns of values that become a part of a program: whoever gives the value
+// says what the program does.
+func (r *report) injection(at *field.Path, script string) {
+	first := ""
+	reference.Each(script, func(name string) {
+		if _, ok := reference.Of("params", strings.TrimPrefix(name, "inputs.")); ok && first == "" {
+			first = name
+		}
+	})
+	if first != "" {
+		r.warn(at, "$(%s) is put into the script as it is, so who gives the value can have other commands run: pass it by env, {name: X, value: $(%s)}, and write \"$X\"", first, first)
+	}
+}
+
+// judge tells what is wrong with a reference; nil if nothing is, or if it is none of
+// ours, as $(date) is the shell's.
+func (s *scope) judge(name, text string, in place) *fault {
+	switch {
+	case strings.HasPrefix(name, "params.") || strings.HasPrefix(name, "params["):
+		return s.judgeParam(name, text, in)
+	case strings.HasPrefix(name, "inputs.params."):
+		return doubtful("this way to write it is from before v1beta1: write $(%s)", strings.TrimPrefix(name, "inputs."))
+	case strings.HasPrefix(name, "context.task.") || strings.HasPrefix(name, "context.taskRun."):
+		return judgeContext(name)
+	case strings.HasPrefix(name, "results.") || strings.HasPrefix(name, "results["):
+		return s.judgeResult(name, in)
+	case strings.HasPrefix(name, "step.results.") && in.results != nil:
+		return judgeOwnResult(name, in)
+	case reference.IsArtifact(name):
+		return wrong("artifacts are not served: leave a result instead")
+	case reference.IsStepResult(name):
+		return s.judgeStepResult(name, in)
+	case strings.HasPrefix(name, "workspaces.") && !s.open:
+		return s.judgeWorkspace(name)
+	default:
+		return nil
+	}
+}
+
+func (s *scope) judgeParam(name, text string, in place) *fault {
+	v, ok := reference.Of("params", name)
+	if deep(v) && strings.HasPrefix(name, "params.") {
+		return wrong("it has more than two dots; if the name of a parameter has them, write $(params[\"<name>\"])")
+	}
+	known, declared := s.params[v.Name]
+	switch {
+	case (!ok || !declared) && s.open:
+		return nil
+	case !ok || !declared:
+		return s.unknownParam(name)
+	case known.kind == crds.ParamTypeArray:
+		return judgeArray(v, text, in)
+	case known.kind == crds.ParamTypeObject:
+		return s.judgeObject(v, known, in)
+	case v.Rest == "" || v.Whole() || s.declares(v.Name+v.Rest):
+		return nil
+	default:
+		return doubtful("parameter %q is a string, and has no parts: the run will fail", v.Name)
+	}
+}
+
+func (s *scope) declares(name string) bool {
+	_, declared := s.params[name]
+	return declared
+}
+
+func (s *scope) unknownParam(name string) *fault {
+	if dotted := strings.TrimPrefix(name, "params."); s.declares(dotted) {
+		return wrong("a dot comes before the key of an object; since the name itself has one, write $(params[%q])", dotted)
+	}
+	return wrong("there is no such parameter: declare it in params, or correct the name")
+}
+
+// deep tells names with more dots than an object and its key have.
+func deep(v reference.Variable) bool {
+	return strings.HasPrefix(v.Rest, ".") && strings.Contains(v.Rest[1:], ".")
+}
+
+func judgeArray(v reference.Variable, text string, in place) *fault {
+	if _, indexed := v.Index(); indexed {
+		return nil
+	}
+	_, isolated := reference.Whole(text)
+	if isolated && (in.elements || in.values) {
+		return nil
+	}
+	if in.elements {
+		return wrong("parameter %q is an array, which can only be a whole element: make $(params.%s[*]) an element of its own", v.Name, v.Name)
+	}
+	return wrong("parameter %q is an array, which can only be a whole element of command or args: put it there, or take one of its elements, $(params.%s[0])", v.Name, v.Name)
+}
+
+func (s *scope) judgeObject(v reference.Variable, of param, in place) *fault {
+	f := &fault{refused: !s.open}
+	key, keyed := v.Key()
+	_, known := of.keys[key]
+	switch {
+	case keyed && (known || of.keys == nil), !keyed && in.values:
+		return nil
+	case keyed:
+		f.why = fmt.Sprintf("object %q has no key %q: declare it in its properties, or correct the name", v.Name, key)
+	default:
+		f.why = fmt.Sprintf("parameter %q is an object, and cannot be put in as a whole: write $(params.%s.<key>)", v.Name, v.Name)
+	}
+	return f
+}
+
+func judgeContext(name string) *fault {
+	switch name {
+	case "context.taskRun.name", "context.taskRun.namespace", "context.taskRun.uid", "context.task.name", "context.task.retry-count":
+		return nil
+	default:
+		return wrong("there is no such variable; there are context.taskRun.name, .namespace and .uid, context.task.name and .retry-count")
+	}
+}
+
+// judgeResult: Tekton looks for results of the task in scripts only.
+func (s *scope) judgeResult(name string, in place) *fault {
+	v, ok := reference.Of("results", name)
+	switch {
+	case ok && s.results[v.Name] && v.Rest == ".path":
+		return nil
+	case ok && s.results[v.Name] && !deep(v):
+		return doubtful("a result is written to a file, and the run will fail: write $(results.%s.path)", v.Name)
+	default:
+		return &fault{in.script, "the task has no such result: declare it in results, or correct the name; a name with dots is written $(results[\"<name>\"].path)"}
+	}
+}
+
+func judgeOwnResult(name string, in place) *fault {
+	v, ok := reference.Of("step.results", name)
+	if ok && in.results[v.Name] && !deep(v) {
+		return nil
+	}
+	return wrong("the step has no such result: declare it in the results of the step, or correct the name")
+}
+
+func (s *scope) judgeStepResult(name string, in place) *fault {
+	step, rest, _ := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
+	switch {
+	case !in.later:
+		return wrong("what a step has found out is known only in env, command, args and when of the steps after it: pass it by env")
+	case in.step >= 0 && !s.leaves(step, rest, in.step):
+		return doubtful("no step before this one declares such a result, and the run will fail: declare it in the results of that step, or correct the name")
+	default:
+		return nil
+	}
+}
+
+// leaves tells whether a step before this one declares the result; one that refers to a
+// StepAction may.
+func (s *scope) leaves(step, result string, before int) bool {
+	name, _, _ := strings.Cut(result, ".")
+	name, _, _ = strings.Cut(name, "[")
+	for i, earlier := range s.steps[:before] {
+		if step != stepName(earlier, i) && step != "step-"+stepName(earlier, i) {
+			continue
+		}
+		if earlier.Ref != nil {
+			return true
+		}
+		for _, declared := range earlier.Results {
+			if declared.Name == name || strings.HasPrefix(result, declared.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func stepName(step crds.Step, i int) string {
+	if step.Name == "" {
+		return fmt.Sprintf("unnamed-%d", i)
+	}
+	return step.Name
+}
+
+func (s *scope) judgeWorkspace(name string) *fault {
+	workspace, _, _ := strings.Cut(strings.TrimPrefix(name, "workspaces."), ".")
+	if s.workspaces[workspace] {
+		return nil
+	}
+	return doubtful("the task declares no such workspace, and this stays as it is written: declare it in workspaces, or correct the name")
+}
