@@ -26,7 +26,7 @@
 //	anything, Terminal(err)                     with the next news  forgotten     once    terminal_error
 //
 // News end every wait of this table but the backoff, and urgent news end that,
-// too: see package workqueue. A test runs each row and looks for it here.
+// too: see package workqueue. (A key in a hot loop waits longer than d: claim 9.) A test runs each row and looks for it here.
 //
 // # What it promises
 //
@@ -53,17 +53,23 @@
 //     if a cache says that it will never know. (What a cache could not take in,
 //     since it cannot be read or the transform refuses it, it does not have, and
 //     does not hold up the others for: the reflector asks for it again.)
-//  9. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
+//  9. A key that runs ten times in a row, and more often than once a second, for
+//     nothing but its own wish or its own writes is held back: 100 ms, then twice
+//     as long each time, up to half a minute. News that are urgent pass, and news
+//     from anybody else end the row. One that panics three times in a row stays
+//     away for a minute at the least, then twice as long each time. Alarms names
+//     both. Other keys are served as if nothing were.
+//  10. When Run's ctx ends, no more keys are taken; the reconciles in hand may go
 //     on for DrainTimeout, then their ctx ends; Run returns when the last has
 //     returned. Keys that were ready are left: the next process lists everything.
-//  10. An attempt that fails is one line of log, with its key and causes. One that
-//     goes well is none, at verbosity under 4, and a conflict is none under 2.
-//  11. Each OnStart is followed by one OnReconcile of that key, with the causes
+//  11. An attempt that fails is one line of log, with its key and causes. One that
+//     goes well is none, at verbosity under 2; what caused it is told then.
+//  12. Each OnStart is followed by one OnReconcile of that key, with the causes
 //     that Causes(ctx) gave the Func.
-//  12. SetCondition moves lastTransitionTime with the status only, and refuses
+//  13. SetCondition moves lastTransitionTime with the status only, and refuses
 //     what is no condition.
-//  13. SetControllerReference gives a child one controller, never a second.
-//  14. Finalizers of others, and their order, are left alone.
+//  14. SetControllerReference gives a child one controller, never a second.
+//  15. Finalizers of others, and their order, are left alone.
 //
 // It does not promise that a Func which ignores its ctx can be stopped, nor that
 // a write is done only once: a process can die between the server's answer and

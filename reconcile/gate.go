@@ -41,8 +41,9 @@ const maxStaleWaits = 3
 // All methods may be called from anywhere. What is known about a key is kept
 // until a Wait has seen it through, or Drop.
 type Gate struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]*account
+	mu     sync.Mutex
+	keys   map[types.NamespacedName]*account
+	echoes echoes
 }
 
 // account is what one key has to wait for. There is none for a key that has
@@ -73,6 +74,7 @@ func (g *Gate) Wrote(key types.NamespacedName, cache Cache, resourceVersion stri
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.echoes.note(key, resourceVersion)
 	a := g.accountLocked(key)
 	w := write{cache, resourceVersion, cache.Rewinds()}
 	i := slices.IndexFunc(a.writes, func(w write) bool { return w.cache == cache })
@@ -126,6 +128,21 @@ func (g *Gate) Drop(key types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.keys, key)
+	g.echoes.take(key)
+}
+
+// lastWrites is what was written for key since the last call.
+func (g *Gate) lastWrites(key types.NamespacedName) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.echoes.take(key)
+}
+
+// wrote tells whether anything was written for key since lastWrites.
+func (g *Gate) wrote(key types.NamespacedName) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.echoes.keys[key]) > 0
 }
 
 // Wait returns nil when every cache has seen what was last written for key, at

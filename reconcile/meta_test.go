@@ -17,7 +17,7 @@ func at(second int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC))
 }
 
-// Claim 12.
+// Claim 13.
 func TestTheTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	conditions := []metav1.Condition{{Type: "Other", Status: "True", Reason: "Fine", LastTransitionTime: at(1)}}
 	steps := []struct {
@@ -70,7 +70,7 @@ func TestAConditionThatNeverHadATimeGetsOne(t *testing.T) {
 	}
 }
 
-// Claim 12: tools match on reasons.
+// Claim 13: tools match on reasons.
 func TestWhatIsNoConditionIsRefused(t *testing.T) {
 	for _, c := range []metav1.Condition{
 		{Type: "", Status: "True", Reason: "Done"},
@@ -91,7 +91,7 @@ func TestWhatIsNoConditionIsRefused(t *testing.T) {
 
 var fooKind = schema.GroupVersionKind{Group: "examples.millrace.dev", Version: "v1", Kind: "Foo"}
 
-// Claim 13.
+// Claim 14.
 func TestSetControllerReference(t *testing.T) {
 	foo := &metav1.ObjectMeta{Namespace: "ci", Name: "foo", UID: "1"}
 	yes := true
@@ -114,7 +114,7 @@ func TestSetControllerReference(t *testing.T) {
 	}
 }
 
-// Claim 13.
+// Claim 14.
 func TestSetControllerReferenceRefuses(t *testing.T) {
 	yes := true
 	taken := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "9", Controller: &yes}}
@@ -156,7 +156,7 @@ func TestAClusterScopedOwner(t *testing.T) {
 	}
 }
 
-// Claim 14.
+// Claim 15.
 func TestFinalizers(t *testing.T) {
 	const ours = "examples.millrace.dev/cleanup"
 	shared := []string{"a", "b"}

@@ -95,6 +95,7 @@ type Pool struct {
 	queue *workqueue.Queue[types.NamespacedName]
 	fn    Func
 	cfg   PoolConfig
+	loops loops
 }
 
 // NewPool makes a pool, and starts nothing. Its name is in logs ("controller")
@@ -182,13 +183,16 @@ func (p *Pool) serve(taking, working context.Context, key types.NamespacedName, 
 		f(key)
 	}
 	ctx := klog.NewContext(context.WithValue(working, causesKey{}, causes), log)
+	alone := p.alone(causes, p.cfg.Gate.lastWrites(key))
 	begun := time.Now()
 	result, err := p.call(ctx, key)
 	done := Reconciled{
 		Key: key, Outcome: outcome(result, err), Result: result, Err: err,
 		Took: time.Since(begun), Causes: causes,
 	}
-	p.settle(done)
+	if !p.damp(log, done, alone) {
+		p.settle(done)
+	}
 	p.report(log, done)
 	if f := p.cfg.Trace.OnReconcile; f != nil {
 		f(done)
@@ -257,10 +261,15 @@ func (p *Pool) settle(done Reconciled) {
 		p.queue.Forget(done.Key)
 	case RequeuedAfter:
 		p.queue.Forget(done.Key)
-		p.queue.AddAfter(done.Key, done.Result.RequeueAfter, p.cause("requeue-after"))
+		p.queue.AddAfter(done.Key, done.Result.RequeueAfter, p.cause(eventRequeueAfter))
 	case Requeued:
 		p.queue.AddRateLimited(done.Key, p.cause("requeue"))
 	case Failed:
+		if panicked := (*PanicError)(nil); errors.As(done.Err, &panicked) {
+			atLeast := p.loops.poison(done.Key, done.Err, time.Now())
+			p.queue.AddRateLimitedWithin(done.Key, atLeast, math.MaxInt64, p.cause("retry"))
+			return
+		}
 		if retryAfter, trouble := p.cfg.Trouble(done.Err); trouble {
 			p.queue.AddTroubled(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
 			return
@@ -295,6 +304,12 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &answer)
 }
 
+// The events of which a key that asks for itself hears.
+const (
+	eventRequeueAfter = "requeue-after"
+	eventHeldBack     = "held-back"
+)
+
 func (p *Pool) cause(event string) workqueue.Cause {
 	return workqueue.Cause{Source: p.name, Event: event}
 }
@@ -302,14 +317,14 @@ func (p *Pool) cause(event string) workqueue.Cause {
 // report logs one line for each attempt, and none at the usual level if all is
 // well. A conflict is well: somebody else was quicker, and his news are coming.
 func (p *Pool) report(log klog.Logger, done Reconciled) {
-	if done.Err == nil && !log.V(4).Enabled() {
+	if done.Err == nil && !log.V(2).Enabled() {
 		return
 	}
 	details := []any{"took", done.Took, "causes", lines(done.Causes)}
 	var panicked *PanicError
 	switch {
 	case done.Err == nil:
-		log.V(4).Info("Reconciled", append(details, "outcome", done.Outcome, "result", done.Result)...)
+		log.V(2).Info("Reconciled", append(details, "outcome", done.Outcome, "result", done.Result)...)
 	case errors.As(done.Err, &panicked):
 		log.Error(done.Err, "Reconcile panicked, will be tried again", append(details, "stack", string(panicked.Stack))...)
 	case done.Outcome == FailedForGood:

@@ -41,6 +41,7 @@ func because(event string) workqueue.Cause {
 type rig struct {
 	t    *testing.T
 	q    *workqueue.Queue[key]
+	pool *reconcile.Pool
 	stop context.CancelFunc
 	done chan error // Run's answer
 	logs ktesting.Underlier
@@ -71,8 +72,8 @@ func startWith(t *testing.T, limiter workqueue.Limiter, fn reconcile.Func, cfg r
 		done: make(chan error, 1),
 		logs: logs,
 	}
-	pool := reconcile.NewPool("test", r.q, fn, cfg)
-	go func() { r.done <- pool.Run(ctx) }()
+	r.pool = reconcile.NewPool("test", r.q, fn, cfg)
+	go func() { r.done <- r.pool.Run(ctx) }()
 	synctest.Wait()
 	return r
 }
@@ -460,7 +461,7 @@ func TestALongStormOfConflictsIsFollowedByNoLongSleep(t *testing.T) {
 	})
 }
 
-// Claim 9.
+// Claim 10.
 func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finished []string
@@ -492,7 +493,7 @@ func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 	})
 }
 
-// Claim 9.
+// Claim 10.
 func TestAStopHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause, err error
@@ -523,7 +524,7 @@ func TestAStopHasAnEnd(t *testing.T) {
 	})
 }
 
-// Claim 9: somebody else may shut the queue down; then it is worked off.
+// Claim 10: somebody else may shut the queue down; then it is worked off.
 func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -542,7 +543,7 @@ func TestRunEndsWhenTheQueueIsShutDown(t *testing.T) {
 	})
 }
 
-// Claim 10.
+// Claim 11.
 func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -566,7 +567,7 @@ func TestAPoolIsQuietWhenAllIsWell(t *testing.T) {
 	})
 }
 
-// Claim 10: the line has what one needs to know.
+// Claim 11: the line has what one needs to know.
 func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fn := func(context.Context, key) (reconcile.Result, error) {
@@ -587,7 +588,7 @@ func TestAFailureIsLoggedWithKeyAndCauses(t *testing.T) {
 	})
 }
 
-// Claim 11.
+// Claim 12.
 func TestCausesReachTheReconcileAndTheTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told, traced []string
@@ -636,4 +637,32 @@ func TestTerminal(t *testing.T) {
 	if reconcile.IsTerminal(cause) || reconcile.IsTerminal(nil) || reconcile.Terminal(nil) != nil {
 		t.Error("what is not Terminal is taken for it")
 	}
+}
+
+// Claim 11: at verbosity 2 the log answers why each key was reconciled.
+func TestAtVerbosity2TheLogSaysWhyAKeyWasReconciled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(2)))
+		ctx, stop := context.WithCancel(klog.NewContext(t.Context(), logger))
+		q := workqueue.New(workqueue.Config[key]{})
+		ran := func(context.Context, key) (reconcile.Result, error) { return reconcile.Result{}, nil }
+		q.Add(keyA, workqueue.Cause{Source: "pods", Event: "update", Name: "a-pod", OldRV: "7", NewRV: "9", Count: 3})
+		ended := make(chan error)
+		go func() { ended <- reconcile.NewPool("test", q, ran, reconcile.PoolConfig{Workers: 1}).Run(ctx) }()
+		synctest.Wait()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		logs, ok := logger.GetSink().(ktesting.Underlier)
+		if !ok {
+			t.Fatal("the logger does not keep its lines")
+		}
+		text := logs.GetBuffer().String()
+		for _, want := range []string{`INFO Reconciled `, `controller="test"`, `key="ci/a"`, `causes=["pods update a-pod 7→9 ×3"]`, `outcome="success"`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the log lacks %s:\n%s", want, text)
+			}
+		}
+	})
 }

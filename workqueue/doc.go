@@ -55,8 +55,8 @@
 // superseded: it makes no run of its own, and its cause is dropped (claim 15).
 // A reconcile that still wants to be called later asks again.
 //
-// AddLow is Add, and AddTroubled and AddRateLimitedWithin are AddRateLimited. A
-// time that comes makes waiting and backing off ready. Get takes ready to
+// AddLow is Add, and AddTroubled, AddRateLimitedWithin and HoldBack are AddRateLimited.
+// A time that comes makes waiting and backing off ready. Get takes ready to
 // processing, and Done does what the table says. Release makes the time of some
 // that back off an earlier one.
 //

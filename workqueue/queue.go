@@ -180,6 +180,21 @@ func (q *Queue[K]) AddRateLimitedWithin(key K, atLeast, atMost time.Duration, c 
 	q.fail(key, atLeast, atMost, false, &c)
 }
 
+// HoldBack asks for a run after d, and for none before it but by AddUrgent: a
+// backoff that is nobody's failure, for a key that runs too often. It counts as a
+// delay.
+func (q *Queue[K]) HoldBack(key K, d time.Duration, c Cause) {
+	hash := q.keys.hash(key)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.down {
+		return
+	}
+	now := q.nowLocked()
+	q.delays++ // as an AddAfter
+	q.askLocked(q.entryLocked(key, hash), wish{state: BackingOff, due: after(now, max(d, 0))}, &c, now)
+}
+
 // Forget ends the count of failures, because the key has succeeded or will not
 // be tried again. It does not shorten a backoff that has begun.
 func (q *Queue[K]) Forget(key K) {

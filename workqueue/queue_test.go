@@ -991,3 +991,34 @@ func TestExplain(t *testing.T) {
 		}
 	})
 }
+
+// A key that is held back runs at that time, or for urgent news, and has failed no
+// more often than before.
+func TestAKeyThatIsHeldBackWaitsForUrgentNewsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := workqueue.New(workqueue.Config[string]{})
+		for _, c := range []struct {
+			news func()
+			want time.Duration
+		}{
+			{func() { q.Add("a", workqueue.Cause{Source: "pods", Event: "update"}) }, time.Minute},
+			{func() { q.AddUrgent("a", workqueue.Cause{Source: "pods", Event: "delete"}) }, time.Second},
+		} {
+			begun := time.Now()
+			q.HoldBack("a", time.Minute, workqueue.Cause{Source: "pool", Event: "held-back"})
+			time.Sleep(time.Second)
+			c.news()
+			key, _, err := q.Get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(begun); got != c.want {
+				t.Errorf("it ran after %v, want %v", got, c.want)
+			}
+			q.Done(key)
+			if n := q.NumRequeues("a"); n != 0 {
+				t.Errorf("it has failed %d times", n)
+			}
+		}
+	})
+}

@@ -58,7 +58,7 @@ type Stats struct {
 
 	Adds    uint64 // times that a key came to need a run: Trace.OnReady
 	Retries uint64 // calls of AddRateLimited, AddRateLimitedWithin and AddTroubled
-	Delays  uint64 // calls of AddAfter
+	Delays  uint64 // calls of AddAfter and HoldBack
 	// Releases is how many backoffs were ended early by Release.
 	Releases uint64
 	// UnpairedDones is how often Done was called for a key that no worker had.

@@ -56,6 +56,8 @@ func wired(t *testing.T) *Registry {
 	pool.OnReconcile(reconcile.Reconciled{Key: key, Outcome: reconcile.Succeeded, Took: time.Millisecond,
 		Causes: []workqueue.Cause{{Source: "pods", Event: "update", Count: 3}}})
 
+	r.Alarms("taskrun", reconcile.NewPool("taskrun", queue, nil, reconcile.PoolConfig{}))
+
 	r.RunningTaskRuns(func() int { return 3 })
 	runs := r.TaskRuns()
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second})
@@ -148,6 +150,7 @@ func TestEachMetricIsReadOffItsStage(t *testing.T) {
 		`controller_runtime_active_workers{controller="taskrun"} 0`,
 		`controller_runtime_reconcile_total{controller="taskrun",result="success"} 1`,
 		`reconcile_trigger_total{cause="pods update",controller="taskrun"} 3`,
+		`reconcile_hot_loop_keys{controller="taskrun"} 0`,
 		`tekton_pipelines_controller_taskrun_total{status="success"} 2`,
 		`leader_election_master_status{name="millrace-controller"} 1`,
 		`rest_client_requests_total{code="200",host="server",method="GET"} 1`,

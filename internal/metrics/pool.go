@@ -50,3 +50,22 @@ func (r *Registry) Pool(controller string, workers int) reconcile.Trace {
 		OnStaleWait: func(types.NamespacedName, time.Duration, error) { stale.Inc() },
 	}
 }
+
+// Alarms exports the keys of a pool that are held back because something is wrong
+// with them, and how often it has held one back.
+func (r *Registry) Alarms(controller string, pool *reconcile.Pool) {
+	labels := prometheus.Labels{"controller": controller}
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, labels) }
+	hot := desc("reconcile_hot_loop_keys", "Keys that run again and again though nothing changes, and are held back for it.")
+	poison := desc("reconcile_poisoned_keys", "Keys whose reconcile panics again and again; they are tried ever more rarely.")
+	damped := desc("reconcile_damped_total", "How often a key in a hot loop was held back.")
+	r.collect(func(send func(*prometheus.Desc, prometheus.ValueType, float64)) {
+		kinds := map[reconcile.AlarmKind]float64{}
+		for _, a := range pool.Alarms() {
+			kinds[a.Kind]++
+		}
+		send(hot, prometheus.GaugeValue, kinds[reconcile.HotLoop])
+		send(poison, prometheus.GaugeValue, kinds[reconcile.Poison])
+		send(damped, prometheus.CounterValue, float64(pool.Damped()))
+	}, hot, poison, damped)
+}
