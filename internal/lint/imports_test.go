@@ -37,11 +37,12 @@ var table = map[string][]string{
 	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
 	// 4
 	"reconcile/call":       {"reconcile", "crds"},
+	"reconcile/frozen":     {},
 	"reconcile/resolution": {"crds"},
 	"reconcile/variables":  {"crds/expression", "crds/reference", "crds"},
 	// 5
-	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
-	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
+	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
+	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
 	// A program of somebody else's, on the same stages.
 	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
 	// Beside the chain: what a cluster is measured and tried with.
@@ -53,7 +54,9 @@ var table = map[string][]string{
 	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
 	"internal/lint":       {},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"},
+	"internal/option":     {},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
+	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	// The simulated world: it knows the API, and nothing of the chain that it tries.
 	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation/dialogue":  {"internal/simulation/apiserver"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"millrace/crds"
+	"millrace/reconcile/frozen"
 	"millrace/reconcile/resolution"
 )
 
@@ -39,16 +40,8 @@ func (c Config) maxMatrix() int {
 	return c.MaxMatrix
 }
 
-func (c Config) defaultTimeout() time.Duration {
-	switch {
-	case c.DefaultTimeout < 0:
-		return 0
-	case c.DefaultTimeout == 0:
-		return time.Hour
-	default:
-		return c.DefaultTimeout
-	}
-}
+// defaultTimeout is 0 for ever.
+func (c Config) defaultTimeout() time.Duration { return frozen.Default(c.DefaultTimeout) }
 
 func (c Config) mayResolve(resolver string) bool {
 	return resolver == resolution.ClusterResolver || c.Resolver != nil && c.Resolver(resolver)

@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
-		Run: known.run, Graph: known.graph, sights: known.sights,
+		config: r.configNow(), Run: known.run, Graph: known.graph, sights: known.sights,
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
@@ -33,7 +33,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, know
 	if doubt {
 		r.parts.Gate.Clear(key)
 	}
-	if !r.config.ours(o.Run) {
+	if !o.config.ours(o.Run) {
 		return o, nil // not a call for what is another controller's
 	}
 	if err := r.observeChildren(o); err != nil {
@@ -126,7 +126,7 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
 		return nil //nolint:nilerr // that the run cannot be read, the plan will say
 	}
-	if ref := remote(o.Run, r.config); ref != nil {
+	if ref := remote(o.Run, o.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
 	}
 	key, wrong := pipelineOf(o.Run)

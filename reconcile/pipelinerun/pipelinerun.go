@@ -71,13 +71,18 @@ type Done struct {
 	Duration time.Duration // from start to completion
 }
 
-// Parts are what a Reconciler works with; all are needed but Recorder and Trace.
+// Parts are what a Reconciler works with; all are needed but Recorder, Trace and
+// Settings.
 type Parts struct {
 	Caches   Caches
 	Client   Client
 	Gate     call.Gate
 	Recorder call.Recorder
 	Trace    Trace
+	// Settings fills in, over the Config that New was given, what an administrator may
+	// have changed since. It is asked once in each reconcile, which goes by that to its
+	// end. Default: nothing changes.
+	Settings func(*Config)
 }
 
 // Reconciler executes PipelineRuns.
@@ -91,6 +96,15 @@ type Reconciler struct {
 // New returns a Reconciler, which does nothing by itself.
 func New(config Config, parts Parts) *Reconciler {
 	return &Reconciler{config: config, parts: parts}
+}
+
+// configNow is what a reconcile that begins now goes by.
+func (r *Reconciler) configNow() Config {
+	c := r.config
+	if r.parts.Settings != nil {
+		r.parts.Settings(&c)
+	}
+	return c
 }
 
 // A reconcile plans at most this often: for the Tasks of the pipeline, for children
@@ -112,12 +126,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if o == nil || err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.config.ours(o.Run) { // of others' runs no reconcile would see the end, which is to forget them
+	if o.config.ours(o.Run) { // of others' runs no reconcile would see the end, which is to forget them
 		defer r.memory.keep(key, o)
 	}
 	for range maxPlans {
 		o.draw()
-		p := plan(*o, time.Now(), r.config)
+		p := plan(*o, time.Now(), o.config)
 		if o.settles(p) {
 			r.settled.Add(key, o.Run.ResourceVersion)
 		}

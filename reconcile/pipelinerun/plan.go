@@ -49,6 +49,9 @@ type observation struct {
 	// Unstorable is the server's answer to a write of the run, in this reconcile,
 	// that it will never take.
 	Unstorable error
+
+	// config is what the observation, and the plan that is made of it, go by.
+	config Config
 }
 
 // taskAnswer is what became of the look for a Task.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/frozen"
 	"millrace/reconcile/resolution"
 )
 
@@ -35,6 +36,9 @@ func (d *decision) start() Plan {
 	}
 	begun.Status.StartTime = d.startTime()
 	begun.Status.PipelineSpec = spec
+	if given := d.Run.Spec.Timeouts; given == nil || given.Pipeline == nil {
+		begun.Status.Annotations = frozen.Keep(begun.Status.Annotations, d.config.defaultTimeout())
+	}
 	begun.Status.Provenance = d.provenance()
 	begun.Status = d.set(begun.Status, ongoing(crds.PipelineRunReasonStarted, ""))
 	begun.Status.ObservedGeneration = d.Run.Generation

@@ -7,6 +7,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile"
+	"millrace/reconcile/frozen"
 )
 
 // limits are how long a run and its parts may take; 0 is for ever.
@@ -17,7 +18,7 @@ type limits struct {
 // limitsOf are those that a run has. Of tasks and finally each is what the other
 // leaves of the pipeline's, if it is not given.
 func limitsOf(pr *crds.PipelineRun, c Config) limits {
-	l := limits{pipeline: c.defaultTimeout()}
+	l := limits{pipeline: frozen.Timeout(pr.Status.Annotations, pr.Status.PipelineSpec != nil, c.defaultTimeout())}
 	given := pr.Spec.Timeouts
 	if given == nil {
 		return l
@@ -83,8 +84,6 @@ func (d *decision) runTimeout(t *task, spec crds.PipelineTaskRunSpec) *metav1.Du
 		return spec.Timeout
 	case t.Timeout != nil:
 		return t.Timeout
-	case d.Run.Spec.Timeouts == nil:
-		return nil
 	}
 	l := limitsOf(d.Run, d.config)
 	part := l.tasks

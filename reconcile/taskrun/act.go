@@ -251,14 +251,14 @@ func (r *Reconciler) fallBack(ctx context.Context, key types.NamespacedName, o *
 	klog.FromContext(ctx).Info("A pod cannot use the image volume of the entrypoint; new pods get an init container for a while",
 		"because", a.Because, "for", fallbackFor)
 	r.injector.fallBack(time.Now())
-	o.Mode, o.MayFallBack = r.injector.mode(r.config.Mode, time.Now())
+	o.Mode, o.MayFallBack = r.injector.mode(o.config.Mode, time.Now())
 	if r.parts.Trace.FellBack != nil {
 		r.parts.Trace.FellBack(key, a.Because)
 	}
 }
 
 func (r *Reconciler) lookUp(ctx context.Context, o *observation, images []string) error {
-	secrets, err := r.pullSecrets(ctx, o.Run)
+	secrets, err := r.pullSecrets(ctx, o)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func (b blueprint) collector(template crds.PodTemplate) corev1.Container {
 			results = append(results, result.Name)
 		}
 	}
-	args = append(args, "-wait_file", strings.Join(wait, ","), "-results", strings.Join(results, ","), "-max_size", strconv.Itoa(b.config.maxResultSize()))
+	args = append(args, "-wait_file", strings.Join(wait, ","), "-results", strings.Join(results, ","), maxSizeFlag, strconv.Itoa(b.config.maxResultSize()))
 	return corev1.Container{
 		Name:            collectorName,
 		Image:           b.config.EntrypointImage,
@@ -90,6 +91,20 @@ func hasCollector(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// maxSizeFlag is the collector's, and comes before the size.
+const maxSizeFlag = "-max_size"
+
+// maxSize is what the collector of the pod was told, in words; it may be another size
+// by now.
+func maxSize(pod *corev1.Pod) string {
+	for _, container := range pod.Spec.Containers {
+		if at := slices.Index(container.Args, maxSizeFlag); container.Name == collectorName && at >= 0 && at+1 < len(container.Args) {
+			return container.Args[at+1]
+		}
+	}
+	return "fewer"
 }
 
 // collected tells whether the results are all in the log, or never will be.

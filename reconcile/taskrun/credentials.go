@@ -43,10 +43,10 @@ type credential struct {
 // It costs a call for each secret that the account lists, and none for accounts
 // without, which since Kubernetes 1.24 are most.
 func (r *Reconciler) observeCredentials(ctx context.Context, o *observation) error {
-	if r.config.DisableCredentials || o.Run.DeletionTimestamp != nil || !r.config.ours(o.Run) {
+	if o.config.DisableCredentials || o.Run.DeletionTimestamp != nil || !o.config.ours(o.Run) {
 		return nil
 	}
-	account, err := r.account(ctx, o.Run)
+	account, err := r.account(ctx, o)
 	if account == nil || err != nil {
 		return err
 	}
@@ -92,12 +92,12 @@ func secretsOf(account *corev1.ServiceAccount) []string {
 
 // account is the ServiceAccount of the pod; nil where there is none yet, which the
 // creation of the pod will tell.
-func (r *Reconciler) account(ctx context.Context, run *crds.TaskRun) (*corev1.ServiceAccount, error) {
-	name := serviceAccount(run, r.config)
+func (r *Reconciler) account(ctx context.Context, o *observation) (*corev1.ServiceAccount, error) {
+	name := serviceAccount(o.Run, o.config)
 	if name == "" {
 		name = "default"
 	}
-	account, _, err := call.Find(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name}, r.parts.Caches.ServiceAccount, r.parts.Client.GetServiceAccount)
+	account, _, err := call.Find(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name}, r.parts.Caches.ServiceAccount, r.parts.Client.GetServiceAccount)
 	if err != nil {
 		return nil, fmt.Errorf("get ServiceAccount: %w", err)
 	}

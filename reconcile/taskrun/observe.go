@@ -20,12 +20,12 @@ import (
 // something is absent when a run is to fail for it. nil means: no such run.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
-	o := &observation{Images: map[string]imageAnswer{}}
-	o.Mode, o.MayFallBack = r.injector.mode(r.config.Mode, time.Now())
+	o := &observation{config: r.configNow(), Images: map[string]imageAnswer{}}
+	o.Mode, o.MayFallBack = r.injector.mode(o.config.Mode, time.Now())
 	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
 		return nil, err
 	}
-	if !r.config.ours(o.Run) {
+	if !o.config.ours(o.Run) {
 		return o, nil // not a call for what is another controller's
 	}
 	if err := r.observePod(ctx, doubt, o); err != nil {
@@ -180,10 +180,10 @@ func (r *Reconciler) observeTask(ctx context.Context, o *observation) error {
 	if run.Status.TaskSpec != nil || run.IsDone() {
 		return nil
 	}
-	if ref := foreign(run, r.config); ref != nil {
+	if ref := foreign(run, o.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
 	}
-	ref, refused := source(run, r.config)
+	ref, refused := source(run, o.config)
 	if refused == nil {
 		return r.observeSource(ctx, o, ref)
 	}

@@ -16,6 +16,7 @@ import (
 	"millrace/crds"
 	"millrace/reconcile"
 	"millrace/reconcile/call"
+	"millrace/reconcile/frozen"
 )
 
 // An observation is what one reconcile knows. Nothing else enters a plan but the
@@ -73,6 +74,9 @@ type observation struct {
 	Mode Mode
 	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
 	MayFallBack bool
+
+	// config is what the observation, and the plan that is made of it, go by.
+	config Config
 }
 
 // A Plan is what one reconcile is going to do: the actions in their order, then
@@ -337,10 +341,19 @@ func (d decision) start(spec *crds.TaskSpec) Plan {
 		run.Annotations = merged(run.Annotations, metadata.Annotations)
 		d.Run = &run
 	}
-	status := d.Run.Status
-	status.TaskSpec = spec
+	status := d.freeze(d.Run.Status, spec)
 	status.Provenance = d.provenance()
 	return d.create("the run has not begun", first, d.begin(status))
+}
+
+// freeze writes down what the run is from then on, and what it takes from the settings
+// of now to its end.
+func (d decision) freeze(status crds.TaskRunStatus, spec *crds.TaskSpec) crds.TaskRunStatus {
+	status.TaskSpec = spec
+	if d.Run.Spec.Timeout == nil {
+		status.Annotations = frozen.Keep(status.Annotations, d.config.defaultTimeout())
+	}
+	return status
 }
 
 func (d decision) begin(status crds.TaskRunStatus) crds.TaskRunStatus {
@@ -693,7 +706,7 @@ func (d decision) adopt() crds.TaskRunStatus {
 	}
 	if status.TaskSpec == nil && taskSpec(d.Run, d.Task) != nil {
 		if spec, refused := resolve(d.Run, d.Task, d.Actions, d.config); refused == nil {
-			status.TaskSpec = spec
+			status = d.freeze(status, spec)
 		}
 	}
 	return status
@@ -734,7 +747,7 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 		status.Steps = found.ofSteps(status.TaskSpec, status.Steps)
 		harvest := gather(status.TaskSpec, found)
 		status.Results = harvest.results
-		if wrong := harvest.refusal(d.config.maxResultSize()); wrong != nil && condition.Status == corev1.ConditionTrue {
+		if wrong := harvest.refusal(maxSize(d.Pod)); wrong != nil && condition.Status == corev1.ConditionTrue {
 			condition = failure(wrong.reason, wrong.message)
 		}
 	}

@@ -11,17 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-
-	"millrace/crds"
 )
 
 // pullSecrets are what the node would pull the run's images with: those of the pod
 // template, or of the ServiceAccount where that names none (as the API server's
 // admission does it). Secrets that are not there are left out, as on the node.
-func (r *Reconciler) pullSecrets(ctx context.Context, run *crds.TaskRun) ([]corev1.Secret, error) {
-	names := podTemplate(run, r.config).ImagePullSecrets
+func (r *Reconciler) pullSecrets(ctx context.Context, o *observation) ([]corev1.Secret, error) {
+	names := podTemplate(o.Run, o.config).ImagePullSecrets
 	if len(names) == 0 {
-		account, err := r.account(ctx, run)
+		account, err := r.account(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +32,7 @@ func (r *Reconciler) pullSecrets(ctx context.Context, run *crds.TaskRun) ([]core
 		if name.Name == "" { // the kubelet passes it over, too
 			continue
 		}
-		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: run.Namespace, Name: name.Name})
+		secret, err := r.parts.Client.GetSecret(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: name.Name})
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:

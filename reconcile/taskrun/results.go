@@ -51,11 +51,12 @@ func (h *harvest) take(declared crds.TaskResult, text string) {
 	h.results = append(h.results, crds.TaskRunResult{Name: declared.Name, Type: want, Value: value})
 }
 
-// refusal is why the run fails though its steps did not; nil if it need not.
-func (h harvest) refusal(limit int) *refusal {
+// refusal is why the run fails though its steps did not; nil if it need not. The limit
+// is how many bytes a result could have.
+func (h harvest) refusal(limit string) *refusal {
 	switch {
 	case len(h.large) > 0:
-		return &refusal{crds.TaskRunReasonResultLargerThanAllowedLimit, fmt.Sprintf("results size exceeds configured limit: result %s, and %d are allowed (max-result-size)", strings.Join(h.large, ", "), limit)}
+		return &refusal{crds.TaskRunReasonResultLargerThanAllowedLimit, fmt.Sprintf("results size exceeds configured limit: result %s, and %s are allowed (max-result-size)", strings.Join(h.large, ", "), limit)}
 	case len(h.faults) > 0:
 		return &refusal{crds.TaskRunReasonInvalidResult, "Provided results don't match declared results; may be invalid JSON or missing result declaration: " + strings.Join(h.faults, ", ")}
 	case len(h.missing) > 0:

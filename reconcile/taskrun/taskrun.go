@@ -13,6 +13,7 @@ import (
 	"millrace/crds"
 	"millrace/reconcile"
 	"millrace/reconcile/call"
+	"millrace/reconcile/frozen"
 )
 
 // Config is what an administrator decides about all runs. Its zero value needs
@@ -108,6 +109,9 @@ func (c Config) maxResultSize() int {
 	return c.MaxResultSize
 }
 
+// defaultTimeout is 0 for ever.
+func (c Config) defaultTimeout() time.Duration { return frozen.Default(c.DefaultTimeout) }
+
 func (c Config) explainPendingAfter() time.Duration {
 	if c.ExplainPendingAfter == 0 {
 		return 8 * time.Second
@@ -134,16 +138,10 @@ func (c Config) ours(run *crds.TaskRun) bool {
 
 // timeout is how long one attempt of the run may take; 0 for ever.
 func timeout(run *crds.TaskRun, c Config) time.Duration {
-	switch {
-	case run.Spec.Timeout != nil:
+	if run.Spec.Timeout != nil {
 		return run.Spec.Timeout.Duration
-	case c.DefaultTimeout < 0:
-		return 0
-	case c.DefaultTimeout == 0:
-		return time.Hour
-	default:
-		return c.DefaultTimeout
 	}
+	return frozen.Timeout(run.Status.Annotations, run.Status.TaskSpec != nil, c.defaultTimeout())
 }
 
 // Caches are where a reconcile reads. The functions return private copies that
@@ -205,7 +203,8 @@ type Done struct {
 	PipelineRun string // that the run belongs to; empty for one on its own
 }
 
-// Parts are what a Reconciler works with; all are needed but Recorder and Trace.
+// Parts are what a Reconciler works with; all are needed but Recorder, Trace and
+// Settings.
 type Parts struct {
 	Caches   Caches
 	Client   Client
@@ -213,6 +212,10 @@ type Parts struct {
 	Images   Images
 	Recorder call.Recorder
 	Trace    Trace
+	// Settings fills in, over the Config that New was given, what an administrator may
+	// have changed since. It is asked once in each reconcile, which goes by that to its
+	// end. Default: nothing changes.
+	Settings func(*Config)
 }
 
 // Reconciler executes TaskRuns.
@@ -230,6 +233,15 @@ type Reconciler struct {
 // New returns a Reconciler, which does nothing by itself.
 func New(config Config, parts Parts) *Reconciler {
 	return &Reconciler{config: config, parts: parts}
+}
+
+// configNow is what a reconcile that begins now goes by.
+func (r *Reconciler) configNow() Config {
+	c := r.config
+	if r.parts.Settings != nil {
+		r.parts.Settings(&c)
+	}
+	return c
 }
 
 // A reconcile plans at most this often: for the look-ups of images, for the
@@ -263,7 +275,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		return reconcile.Result{}, nil
 	}
 	for range maxPlans {
-		p := plan(*o, time.Now(), r.config)
+		p := plan(*o, time.Now(), o.config)
 		if o.settles(p) {
 			r.settled.Add(key, o.Run.ResourceVersion)
 		}
