@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile"
 	"millrace/reconcile/variables"
 )
 
@@ -181,12 +182,6 @@ func (d *decision) hold() Plan {
 	return d.write("spec.status keeps the run from starting", status)
 }
 
-// startTime is not before the creation of the run, whatever this machine's clock
-// thinks of the server's.
 func (d *decision) startTime() *metav1.Time {
-	at := metav1.NewTime(d.now.Truncate(time.Second))
-	if created := d.Run.CreationTimestamp; at.Time.Before(created.Time) {
-		at = created
-	}
-	return &at
+	return reconcile.StartTime(d.now, d.Run.CreationTimestamp)
 }

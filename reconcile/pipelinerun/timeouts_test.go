@@ -41,3 +41,17 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 }
+
+// A server that is an hour ahead has made the run: its time is over when it is by the
+// clock that the program goes by, and not an hour later.
+func TestAServersClockDoesNotMakeTheTimeOfARun(t *testing.T) {
+	run := parse(t, "metadata: {name: run}\nspec:\n  pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}]}\n  timeouts: {pipeline: 5s}")
+	w := newWorld(t, run)
+	w.run.CreationTimestamp.Time = w.now.Add(time.Hour)
+	w.reconcile()
+	w.now = w.now.Add(6 * time.Second)
+	w.reconcile()
+	if got := w.cancelled["run-a"]; got == "" {
+		t.Errorf("six seconds after it began, a run of five seconds, which starts at %s, has cancelled %v", w.run.Status.StartTime, w.cancelled)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile"
 )
 
 // A run lasts as long as it may by one clock, this machine's, though the server's
@@ -18,7 +19,7 @@ func TestAServersClockDoesNotMakeTheTimeOfARun(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, -time.Second, 30 * time.Second, time.Hour} {
 		run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build", UID: "u1", CreationTimestamp: metav1.NewTime(now.Add(off))}}
 		d := decision{observation: observation{Run: run}, now: now}
-		if late := d.startTime().Sub(now); late < 0 || late > maxSkew {
+		if late := d.startTime().Sub(now); late < 0 || late > reconcile.MaxSkew {
 			t.Errorf("the server is %s ahead: the run starts in %s", off, late)
 		}
 

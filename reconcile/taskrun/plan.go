@@ -371,19 +371,8 @@ func (d decision) again() crds.TaskRunStatus {
 	return d.begin(d.Run.Status)
 }
 
-// maxSkew is by how much the server's clock may be ahead of this machine's before
-// what it says is no time to go by.
-const maxSkew = time.Minute
-
-// startTime is not before the creation of the run, as people expect, if this
-// machine's clock is a little behind the server's. If it is an hour behind, the run
-// would be timed out an hour late: the end of its time is told by this clock.
 func (d decision) startTime() *metav1.Time {
-	at := metav1.NewTime(d.now.Truncate(time.Second))
-	if created := d.Run.CreationTimestamp; at.Time.Before(created.Time) && created.Sub(at.Time) <= maxSkew {
-		at = created
-	}
-	return &at
+	return reconcile.StartTime(d.now, d.Run.CreationTimestamp)
 }
 
 // fromTask are the labels and annotations that a run takes over from its Task,
