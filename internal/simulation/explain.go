@@ -66,11 +66,19 @@ func (r *Result) runs() []string {
 	return slices.Compact(runs)
 }
 
-// about are the runs that violations name.
+// about are the runs that violations name, and the TaskRuns of PipelineRuns that
+// they name.
 func (r *Result) about(violations ...Violation) []string {
-	return slices.DeleteFunc(r.runs(), func(run string) bool {
+	about := slices.DeleteFunc(r.runs(), func(run string) bool {
 		return !slices.ContainsFunc(violations, func(v Violation) bool { return names(v.What, run) })
 	})
+	for _, l := range r.Lines {
+		if l.Of != "" && slices.Contains(about, l.Of) {
+			about = append(about, l.Run)
+		}
+	}
+	slices.Sort(about)
+	return slices.Compact(about)
 }
 
 // names tells whether a text has a run's name in it, or that of its pod.

@@ -16,18 +16,19 @@ import (
 type Facts struct {
 	Begun, Calm, Quiet, Over time.Time // Calm, Quiet and Over are zero until then
 
-	Runs       map[types.UID]*Run
-	Faults     map[string]int    // by kind
-	PodsMade   map[types.UID]int // by run
-	ClaimsMade map[types.UID]int // likewise
-	claims     map[types.NamespacedName]bool
-	Outages    []Span
-	Stops      []Stop
-	Violations []Violation
-	Metrics    map[string]string // by pod, at the end
-	Leaks      string            // goroutines that should be gone
-	Held       map[string]int    // objects at the end, by resource; of pods those of runs
-	Newest     map[string]uint64 // version of the last change, by resource
+	Runs         map[types.UID]*Run // TaskRuns
+	PipelineRuns map[types.UID]*PipelineRun
+	Faults       map[string]int    // by kind
+	PodsMade     map[types.UID]int // by run
+	ClaimsMade   map[types.UID]int // likewise
+	claims       map[types.NamespacedName]bool
+	Outages      []Span
+	Stops        []Stop
+	Violations   []Violation
+	Metrics      map[string]string // by pod, at the end
+	Leaks        string            // goroutines that should be gone
+	Held         map[string]int    // objects at the end, by resource; of pods those of runs
+	Newest       map[string]uint64 // version of the last change, by resource
 
 	RenewDeadline, RetryPeriod time.Duration
 
@@ -42,7 +43,8 @@ type Facts struct {
 // Logs are all that the programs have logged.
 func (f *Facts) Logs() string { return f.logs.String() }
 
-// A Run is a TaskRun, and what is expected of it.
+// A Run is a TaskRun, or what a PipelineRun has in common with one, and what is
+// expected of it.
 type Run struct {
 	Key     types.NamespacedName
 	Created time.Time
@@ -61,6 +63,10 @@ type Expect struct {
 	Work     time.Duration `json:"work"`     // how long the steps of all attempts take, at most
 	Attempts int           `json:"attempts"` // that it is given; 0 and 1 are the same
 	Claims   int           `json:"claims"`   // that are made for it
+
+	// Runs are how many TaskRuns each task of a PipelineRun has; one that is not named
+	// has none.
+	Runs map[string]int `json:"runs,omitempty"`
 }
 
 // A Span is an outage.
@@ -78,7 +84,7 @@ type Stop struct {
 
 func newFacts(w *World) *Facts {
 	return &Facts{
-		Begun: w.begun, Runs: map[types.UID]*Run{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{}, claims: map[types.NamespacedName]bool{},
+		Begun: w.begun, Runs: map[types.UID]*Run{}, PipelineRuns: map[types.UID]*PipelineRun{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{}, claims: map[types.NamespacedName]bool{},
 		Held: map[string]int{}, Newest: map[string]uint64{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
@@ -102,27 +108,45 @@ func (f *Facts) see(e apiserver.Exchange) {
 	if e.Resource == "persistentvolumeclaims" {
 		f.claims[e.Key] = e.After != nil
 	}
-	if e.Resource != "taskruns" {
-		return
+	switch e.Resource {
+	case "taskruns":
+		f.seeTaskRun(e)
+		f.seeChild(e)
+	case "pipelineruns":
+		f.seePipelineRun(e)
 	}
+}
+
+func (f *Facts) seeTaskRun(e apiserver.Exchange) {
 	if e.Before == nil {
-		f.Runs[e.After.GetUID()] = &Run{Key: e.Key, Created: e.At, Expect: expectation(e.After), Last: e.After}
+		run := newRun(e)
+		if f.parent(e.After) != nil {
+			run.Expect = Expect{} // what its annotations tell is of the PipelineRun, which has handed them down
+		}
+		f.Runs[e.After.GetUID()] = &run
 		return
 	}
-	run := f.Runs[e.Before.GetUID()]
-	if run == nil {
-		return
+	if run := f.Runs[e.Before.GetUID()]; run != nil {
+		run.see(e, func(o *apiserver.Object) bool { return apiserver.Into[crds.TaskRun](o).IsDone() })
 	}
+}
+
+func newRun(e apiserver.Exchange) Run {
+	return Run{Key: e.Key, Created: e.At, Expect: expectation(e.After), Last: e.After}
+}
+
+// see is told of a change of the run.
+func (r *Run) see(e apiserver.Exchange, isDone func(*apiserver.Object) bool) {
 	if e.After == nil {
-		run.Gone = true
+		r.Gone = true
 		return
 	}
-	run.Last = e.After
-	if run.Ended.IsZero() && apiserver.Into[crds.TaskRun](e.After).IsDone() {
-		run.Ended = e.At
+	r.Last = e.After
+	if r.Ended.IsZero() && isDone(e.After) {
+		r.Ended = e.At
 	}
 	if !program(e.Actor) && e.Before.GetGeneration() != e.After.GetGeneration() {
-		run.Disturbed = append(run.Disturbed, "its spec was changed")
+		r.Disturbed = append(r.Disturbed, "its spec was changed")
 	}
 }
 
@@ -155,20 +179,30 @@ func (f *Facts) ownWork() time.Duration {
 	for _, run := range f.Runs {
 		longest = max(longest, run.allowance())
 	}
+	for _, run := range f.PipelineRuns {
+		longest = max(longest, f.allowanceOf(run))
+	}
 	return longest
 }
+
+// startOfPod is what the start of the containers of one pod may take.
+const startOfPod = 15 * time.Second
 
 // allowance is the run's own time: its work, starts of containers in each attempt
 // that it may have, and what lost nodes take to be given up.
 func (r *Run) allowance() time.Duration {
 	attempts := 1 + apiserver.Into[crds.TaskRun](r.Last).Spec.Retries
-	own := r.Expect.Work + time.Duration(attempts)*15*time.Second
+	return r.Expect.Work + time.Duration(attempts)*startOfPod + r.lostTime()
+}
+
+// lostTime is what lost nodes take to be given up.
+func (r *Run) lostTime() (lost time.Duration) {
 	for _, what := range r.Disturbed {
 		if what == "node lost" {
-			own += 3 * time.Minute
+			lost += 3 * time.Minute
 		}
 	}
-	return own
+	return lost
 }
 
 // final counts what is there at the end.

@@ -27,10 +27,10 @@ type Check struct {
 func Invariants() []Invariant {
 	return []Invariant{
 		{"I1", "at most one live pod of a run's attempt, and no pod of another's is taken for its own", onePod},
-		{"I2", "every accepted run ends soon after the faults have", nothingLost},
-		{"I3", "no pod is made again after its first step was seen to begin, and no claim", together(nothingTwice, oneClaim)},
-		{"I4", "a status only goes forward", monotone},
-		{"I5", "a run that has ended is not written, and nothing is made for it", completedIsOver},
+		{"I2", "every accepted run ends soon after the faults have", together(nothingLost, noPipelineLost)},
+		{"I3", "no pod is made again after its first step was seen to begin, and no claim; no task of a pipeline runs twice, and none before its turn", together(nothingTwice, oneClaim, eachTaskOnceInItsTurn)},
+		{"I4", "a status only goes forward", together(monotone, pipelinesGoForward)},
+		{"I5", "a run that has ended is not written, and nothing is made for it; a pipeline ends after its tasks", together(completedIsOver, pipelinesEndLast)},
 		{"I6", "nothing is written when nothing happens", quiescence},
 		{"I7", "the caches are what the server has, and the queues are empty", cachesAreTrue},
 		{"I8", "every write insists on what it was decided for, and is made by the leader", writesInsist},
@@ -39,7 +39,7 @@ func Invariants() []Invariant {
 		{"I11", "an outage is not made worse", backsOff},
 		{"I12", "what is secret is told to nobody", secretsAreKept},
 		{"I13", "nothing is asked for that the manifests do not grant", onlyWhatIsGranted},
-		{"I16", "a run comes to what it would have come to without faults", sameEnds},
+		{"I16", "a run comes to what it would have come to without faults", together(sameEnds, samePipelineEnds)},
 		{"fault 5", "a watch that says nothing is given up within 90 s", silenceIsNoticed},
 		{"fault 17", "a pod that is refused for now is waited for", waitsForOthers},
 		{"I4b", "times move with what they are of, results come at the end, and nobody is out of time too early", inItsTime},
@@ -50,13 +50,35 @@ func Invariants() []Invariant {
 	}
 }
 
-// together checks two things under one number.
-func together(a, b func(*Facts, report) Check) func(*Facts, report) Check {
+// together checks several things under one number.
+func together(all ...func(*Facts, report) Check) func(*Facts, report) Check {
 	return func(f *Facts, report report) Check {
-		first, second := a(f, report), b(f, report)
-		first.See = func(see func(apiserver.Exchange)) func(apiserver.Exchange) {
-			return func(e apiserver.Exchange) { see(e); second.See(e) }
-		}(first.See)
-		return first
+		parts := make([]Check, 0, len(all))
+		for _, one := range all {
+			parts = append(parts, one(f, report))
+		}
+		return Check{
+			See: func(e apiserver.Exchange) {
+				for _, p := range parts {
+					if p.See != nil {
+						p.See(e)
+					}
+				}
+			},
+			Told: func(e apiserver.Event) {
+				for _, p := range parts {
+					if p.Told != nil {
+						p.Told(e)
+					}
+				}
+			},
+			End: func() {
+				for _, p := range parts {
+					if p.End != nil {
+						p.End()
+					}
+				}
+			},
+		}
 	}
 }

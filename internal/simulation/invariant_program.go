@@ -32,8 +32,10 @@ func cachesAreTrue(f *Facts, report report) Check {
 				cacheIsTrue(pod, metrics, resource, held, f.Newest[resource], report)
 			}
 			leads := metric(metrics, `leader_election_master_status{name="millrace-controller"}`) == 1
-			if got := metric(metrics, `workqueue_depth{name="taskrun"}`); got != 0 && leads {
-				report("%s has %g keys in its queue", pod, got)
+			for queue := range queues() {
+				if got := metric(metrics, `workqueue_depth{name="`+queue+`"}`); got != 0 && leads {
+					report("%s has %g keys in its queue of %ss", pod, got, queue)
+				}
 			}
 		}
 	}}
@@ -53,6 +55,11 @@ func cacheIsTrue(pod, metrics, resource string, held int, newest uint64, report 
 	if got := of("informer_store_resource_version"); got < float64(newest) && held > 0 {
 		report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, newest)
 	}
+}
+
+// queues are the program's, and the resources that their keys are of.
+func queues() map[string]string {
+	return map[string]string{"taskrun": "taskruns", "pipelinerun": "pipelineruns"}
 }
 
 // writesInsist is I8.
@@ -75,7 +82,7 @@ func missing(e apiserver.Exchange) string {
 	switch {
 	case e.Verb == "create":
 		return ""
-	case e.Resource == "taskruns" && e.ResourceVersion == "":
+	case (e.Resource == "taskruns" || e.Resource == "pipelineruns") && e.ResourceVersion == "":
 		return "version"
 	case e.Resource == "pods" && e.UID == "":
 		return "UID"
@@ -182,6 +189,11 @@ func secretsAreKept(f *Facts, report report) Check {
 				}
 			case "taskruns":
 				run := apiserver.Into[crds.TaskRun](e.After)
+				if secret.MatchString(text(run.Status.Conditions)) || secret.MatchString(text(run.Labels)) {
+					report("the status of %s tells the secret", e.Key)
+				}
+			case "pipelineruns":
+				run := apiserver.Into[crds.PipelineRun](e.After)
 				if secret.MatchString(text(run.Status.Conditions)) || secret.MatchString(text(run.Labels)) {
 					report("the status of %s tells the secret", e.Key)
 				}

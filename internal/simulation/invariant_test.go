@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,9 +119,11 @@ func (l *tale) succeeds() {
 	l.status(`{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`)
 }
 
-// planted are stories that break an invariant, by its ID; each has a twin without
-// the breach.
-var planted = map[string][]struct{ well, breach func(*tale) }{
+// twins are a story that breaks an invariant, and the same without the breach.
+type twins struct{ well, breach func(*tale) }
+
+// planted are such stories, by the invariant's ID.
+var planted = map[string][]twins{
 	"I1": {{
 		func(l *tale) { l.pod("a-pod", l.run()) },
 		func(l *tale) { run := l.run(); l.pod("a-pod", run); l.pod("a-pod-again", run) },
@@ -362,10 +365,11 @@ func (l *tale) refused(n int) {
 
 func TestEachInvariantCatchesAPlantedBreach(t *testing.T) {
 	for _, i := range Invariants() {
+		stories := slices.Concat(planted[i.ID], plantedInPipelines[i.ID])
 		if len(planted[i.ID]) == 0 {
 			t.Errorf("no breach of %s (%s) is planted", i.ID, i.Says)
 		}
-		for n, story := range planted[i.ID] {
+		for n, story := range stories {
 			for _, breach := range []bool{false, true} {
 				l := tell(t, i.ID)
 				if breach {

@@ -107,13 +107,8 @@ type meeting struct {
 
 func (m meeting) judge(f *Facts, report report) {
 	at := fmt.Sprintf("%s, %s after the beginning,", m.Pod, m.At.Sub(f.Begun).Round(time.Second))
-	for _, state := range []string{"waiting", "backing_off", "ready", "processing"} {
-		if got := metric(m.Metrics, `workqueue_keys{name="taskrun",state="`+state+`"}`); got > float64(m.objects["taskruns"]) {
-			report("%s has %g keys that are %s, and there are %d runs", at, got, state, m.objects["taskruns"])
-		}
-	}
-	if got := metric(m.Metrics, `workqueue_depth{name="taskrun"}`); got > float64(m.objects["taskruns"]) {
-		report("%s has %g keys in its queue, and there are %d runs", at, got, m.objects["taskruns"])
+	for queue, resource := range queues() {
+		m.judgeQueue(at, queue, m.objects[resource], report)
 	}
 	for _, resource := range resourcesOf(m.Metrics) {
 		of := func(name, labels string) float64 {
@@ -135,6 +130,17 @@ func (m meeting) judge(f *Facts, report report) {
 		if most := least + each*there + huge*float64(f.Faults["object of 1.5 MB"]); size > most {
 			report("%s takes %g bytes for %g %s, and not %g", at, size, held, resource, most)
 		}
+	}
+}
+
+func (m meeting) judgeQueue(at, queue string, runs int, report report) {
+	for _, state := range []string{"waiting", "backing_off", "ready", "processing"} {
+		if got := metric(m.Metrics, `workqueue_keys{name="`+queue+`",state="`+state+`"}`); got > float64(runs) {
+			report("%s has %g keys that are %s, and there are %d %ss", at, got, state, runs, queue)
+		}
+	}
+	if got := metric(m.Metrics, `workqueue_depth{name="`+queue+`"}`); got > float64(runs) {
+		report("%s has %g keys in its queue, and there are %d %ss", at, got, runs, queue)
 	}
 }
 

@@ -19,6 +19,7 @@ type Line struct {
 	Text  string
 	Actor string // who asked, or was told; empty: nobody
 	Run   string // the run that it is about, as namespace/name; empty: none
+	Of    string // the PipelineRun that this run is of, likewise
 }
 
 // Fault tells whether something goes wrong here.
@@ -32,11 +33,15 @@ type lines struct {
 	all  []Line
 	hash uint64
 	runs map[object]string // the run of each object that belongs to one
+	of   map[string]string // the PipelineRun of a run
 }
 
-func newLines() lines { return lines{hash: fnv.New64a().Sum64(), runs: map[object]string{}} }
+func newLines() lines {
+	return lines{hash: fnv.New64a().Sum64(), runs: map[object]string{}, of: map[string]string{}}
+}
 
 func (l *lines) add(line Line) {
+	line.Of = l.of[line.Run]
 	l.all = append(l.all, line)
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, l.hash, int64(line.At), line.Text)
@@ -49,7 +54,7 @@ func (l *lines) exchange(at time.Duration, e apiserver.Exchange) {
 	if o == nil {
 		o = e.Before
 	}
-	l.add(Line{at, e.String(), e.Actor, l.runOf(object{e.Resource, e.Key}, o)})
+	l.add(Line{At: at, Text: e.String(), Actor: e.Actor, Run: l.runOf(object{e.Resource, e.Key}, o)})
 }
 
 // event is the line of what a watch is told.
@@ -60,7 +65,7 @@ func (l *lines) event(at time.Duration, e apiserver.Event, fault string) {
 	o := object{resource: e.Watch.Resource}
 	o.key.Namespace, o.key.Name = e.Object.GetNamespace(), e.Object.GetName()
 	text := fmt.Sprintf("%s is told %s %s@%d%s", e.Watch, e.Type, o.key, e.Object.Version(), fault)
-	l.add(Line{at, text, e.Watch.Actor, l.runOf(o, e.Object)})
+	l.add(Line{At: at, Text: text, Actor: e.Watch.Actor, Run: l.runOf(o, e.Object)})
 }
 
 // note is the line of what is neither.
@@ -76,14 +81,19 @@ func (l *lines) note(at time.Duration, text string) {
 func (l *lines) mishap(at time.Duration, pod *corev1.Pod, kind string) {
 	o := object{resource: "pods"}
 	o.key.Namespace, o.key.Name = pod.Namespace, pod.Name
-	l.add(Line{at, fmt.Sprintf("⚡ pods/%s is in for: %s", o.key, kind), "kubelet", l.runOf(o, nil)})
+	l.add(Line{At: at, Text: fmt.Sprintf("⚡ pods/%s is in for: %s", o.key, kind), Actor: "kubelet", Run: l.runOf(o, nil)})
 }
 
 func (l *lines) runOf(o object, is *apiserver.Object) string {
+	if is != nil && is.Unstructured != nil && o.resource == "taskruns" {
+		if owner := metav1.GetControllerOf(is); owner != nil && owner.Kind == "PipelineRun" {
+			l.of[o.key.String()] = o.key.Namespace + "/" + owner.Name
+		}
+	}
 	switch {
 	case o.key.Name == "":
 		return ""
-	case o.resource == "taskruns":
+	case o.resource == "taskruns" || o.resource == "pipelineruns":
 		return o.key.String()
 	case o.resource == "events": // named for what they tell of
 		return o.key.Namespace + "/" + o.key.Name[:max(0, strings.LastIndex(o.key.Name, "."))]

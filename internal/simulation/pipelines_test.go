@@ -2,78 +2,142 @@ package simulation
 
 import (
 	"strings"
-	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
-	"millrace/internal/simulation/apiserver"
 )
 
-// A breach of each thing that is held of a PipelineRun, planted, is found; and nothing
-// is found where there is none.
-func TestPlantedBreachesOfPipelinesAreCaught(t *testing.T) {
-	story := pipelineStory{
-		spec:   crds.PipelineSpec{Tasks: []crds.PipelineTask{pipelineTask("a"), after(pipelineTask("b"), "a")}},
-		reason: "Succeeded", runs: map[string]int{"a": 1, "b": 1}, result: "r=1",
-	}
-	whole := []string{"run", "a", "a ends", "b", "b ends", "told", "run ends"}
-	for name, c := range map[string]struct {
-		events []string
-		want   string // empty: nothing
-	}{
-		"nothing":              {whole, ""},
-		"a second run":         {[]string{"run", "a", "a again"}, "has run %d of %d"},
-		"too early":            {[]string{"run", "a", "b"}, "is made before %s has ended"},
-		"ended before a child": {[]string{"run", "a", "run ends"}, "has ended before %v"},
-		"written after":        {append(append([]string{}, whole...), "told"), "had ended, and is written by"},
-		"lost":                 {whole[:5], "the PipelineRun is %s %s"},
-		"one too few":          {[]string{"run", "a", "a ends", "told", "run ends"}, "task %s has %d runs"},
-		"not told of":          {[]string{"run", "a", "a ends", "b", "b ends", "run ends"}, "the PipelineRun tells of %d"},
-	} {
-		var found []string
-		check := story.judge(nil, func(format string, _ ...any) { found = append(found, format) })
-		server := apiserver.New(apiserver.Config{Seen: check.See})
-		for _, event := range c.events {
-			if err := happens(server, event); err != nil {
-				t.Fatalf("%s: %s: %v", name, event, err)
-			}
-		}
-		check.End()
-		if got := strings.Join(found, "; "); !strings.Contains(got, c.want) || c.want == "" && got != "" {
-			t.Errorf("%s: found %q, want %q", name, got, c.want)
+var aPipelineRun = types.NamespacedName{Namespace: "blue", Name: "p"}
+
+// plantedInPipelines are stories of a PipelineRun of two tasks, the second after the
+// first.
+var plantedInPipelines = map[string][]twins{
+	"I2": {{
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends") },
+	}},
+	"I3": {{
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b again") },
+	}, {
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b") },
+		func(l *tale) { l.pipeline("run", "a", "b") },
+	}},
+	"I4": {{
+		func(l *tale) { l.pipeline("run", "starts", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "starts", "starts again", "ends") },
+	}, {
+		func(l *tale) { l.pipeline("run", "starts", "ends") },
+		func(l *tale) { l.pipeline("run", "starts", "ends", "goes on") },
+	}, {
+		func(l *tale) { l.pipeline("run", "starts", "ends") },
+		func(l *tale) { l.pipeline("run", "starts", "ends before") },
+	}, {
+		func(l *tale) { l.pipeline("run", "frozen", "told") },
+		func(l *tale) { l.pipeline("run", "frozen", "thawed") },
+	}, {
+		func(l *tale) { l.pipeline("run", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "told", "forgotten") },
+	}},
+	"I5": {{
+		func(l *tale) { l.pipeline("run", "a", "a ends", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "ends") },
+	}, {
+		func(l *tale) { l.pipeline("run", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "ends", "told") },
+	}},
+	"I8": {{
+		func(l *tale) { l.pipeline("run", "told") },
+		func(l *tale) {
+			l.pipeline("run")
+			l.must(l.server.Actor(leader).Patch("pipelineruns", "status", aPipelineRun, `{"status":`+pipelineStatus["told"]+`}`))
+		},
+	}},
+	"I10": {{
+		func(l *tale) { l.pipeline("run"); l.scrapedPipelines(1) },
+		func(l *tale) { l.pipeline("run"); l.scrapedPipelines(2) },
+	}},
+	"I12": {{
+		func(l *tale) { l.pipeline("run", "starts") },
+		func(l *tale) { l.pipeline("run", "tells") },
+	}},
+	"I16": {{
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "told", "ends") }, // b has not run
+	}, {
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "ends") }, // of children that it does not tell of
+	}, {
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "fails") },
+	}, {
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
+		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends without") }, // its result
+	}},
+}
+
+// pipelineStatus is what the program writes of a PipelineRun, by what happens.
+var pipelineStatus = map[string]string{
+	"starts":       `{"startTime":"2026-01-01T00:00:05Z"}`,
+	"starts again": `{"startTime":"2026-01-01T00:00:06Z"}`,
+	"frozen":       `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}]}}`,
+	"thawed":       `{"pipelineSpec":{"tasks":[{"name":"a"}]}}`,
+	"told":         `{"childReferences":[{"name":"p-a"},{"name":"p-b"}]}`,
+	"forgotten":    `{"childReferences":[{"name":"p-a"}]}`,
+	"tells":        `{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running","message":"` + canary + `"}]}`,
+	"goes on":      `{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running"}]}`,
+	"ends":         `{"completionTime":"2026-01-01T00:00:09Z","results":[{"name":"r","value":"1"}],"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`,
+	"ends before":  `{"completionTime":"2026-01-01T00:00:04Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`,
+	"ends without": `{"completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`,
+	"fails":        `{"completionTime":"2026-01-01T00:00:09Z","results":[{"name":"r","value":"1"}],"conditions":[{"type":"Succeeded","status":"False","reason":"Failed"}]}`,
+}
+
+// pipeline has things happen to a PipelineRun, one after the other: "run" creates it,
+// the name of a task makes a TaskRun of it, "a ends" ends that.
+func (l *tale) pipeline(events ...string) {
+	l.Helper()
+	for _, event := range events {
+		task, ends := strings.CutSuffix(event, " ends")
+		status, told := pipelineStatus[event]
+		switch {
+		case event == "run":
+			l.must(l.server.Actor("user").Create("pipelineruns", twoTasks()))
+		case told:
+			o, _ := l.server.Object("pipelineruns", aPipelineRun)
+			l.must(l.server.Actor(leader).Patch("pipelineruns", "status", aPipelineRun, `{"metadata":{"resourceVersion":"`+o.GetResourceVersion()+`"},"status":`+status+`}`))
+		case ends:
+			child := types.NamespacedName{Namespace: "blue", Name: "p-" + task}
+			o, _ := l.server.Object("taskruns", child)
+			l.must(l.server.Actor(leader).Patch("taskruns", "status", child, `{"metadata":{"resourceVersion":"`+o.GetResourceVersion()+`"},"status":{"startTime":"2026-01-01T00:00:05Z","completionTime":"2026-01-01T00:00:06Z","conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}}`))
+		default:
+			l.must(l.server.Actor(leader).Create("taskruns", l.childOf(event)))
 		}
 	}
 }
 
-func happens(server *apiserver.Server, event string) error {
-	program, key := server.Actor(leader), types.NamespacedName{Namespace: "blue", Name: "p"}
-	task, ends := strings.CutSuffix(event, " ends")
-	var err error
-	switch {
-	case event == "run":
-		_, err = server.Actor("user").Create("pipelineruns", &crds.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "p"}, Spec: crds.PipelineRunSpec{PipelineSpec: &crds.PipelineSpec{}}})
-	case event == "run ends":
-		_, err = apiserver.Change(program, "pipelineruns", "status", key, func(r *crds.PipelineRun) {
-			r.Status.Conditions = crds.Conditions{{Type: crds.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"}}
-			r.Status.Results = []crds.PipelineRunResult{{Name: "r", Value: crds.NewString("1")}}
-		})
-	case event == "told":
-		_, err = apiserver.Change(program, "pipelineruns", "status", key, func(r *crds.PipelineRun) {
-			r.Status.ChildReferences = append(r.Status.ChildReferences, crds.ChildStatusReference{Name: "p-a"}, crds.ChildStatusReference{Name: "p-b"})
-		})
-	case ends:
-		key.Name = "p-" + task
-		_, err = apiserver.Change(program, "taskruns", "status", key, func(r *crds.TaskRun) {
-			r.Status.Conditions = crds.Conditions{{Type: crds.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"}}
-		})
-	default:
-		task, _, _ := strings.Cut(event, " ")
-		run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "p-" + strings.ReplaceAll(event, " ", "-"), Labels: map[string]string{"tekton.dev/pipelineTask": task}}}
-		run.Spec.TaskSpec = &crds.TaskSpec{Steps: []crds.Step{stepOf("only")}}
-		_, err = program.Create("taskruns", run)
-	}
-	return err
+func twoTasks() *crds.PipelineRun {
+	expect := Expect{Reason: succeeded, Runs: map[string]int{"a": 1, "b": 1}, Results: "r=1"}
+	run := &crds.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "p", Annotations: expect.annotation()}}
+	run.Spec.PipelineSpec = &crds.PipelineSpec{Tasks: []crds.PipelineTask{pipelineTask("a"), after(pipelineTask("b"), "a")}}
+	return run
+}
+
+// childOf is a TaskRun for a task, whose name is the first word.
+func (l *tale) childOf(event string) *crds.TaskRun {
+	task, _, _ := strings.Cut(event, " ")
+	run, _ := l.server.Object("pipelineruns", aPipelineRun)
+	yes := true
+	child := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "blue", Name: "p-" + strings.ReplaceAll(event, " ", "-"), Labels: map[string]string{"tekton.dev/pipelineTask": task},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: "p", UID: run.GetUID(), Controller: &yes}},
+	}}
+	child.Spec.TaskSpec = &crds.TaskSpec{Steps: []crds.Step{stepOf("only")}}
+	return child
+}
+
+func (l *tale) scrapedPipelines(depth int) {
+	l.facts.Held = map[string]int{"pipelineruns": len(l.server.Objects("pipelineruns"))}
+	l.facts.Metrics = map[string]string{"millrace-0": "workqueue_depth{name=\"pipelinerun\"} " + string(rune('0'+depth)) + "\n"}
 }

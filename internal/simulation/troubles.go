@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"millrace/crds"
@@ -46,6 +47,11 @@ func (f *Facts) withoutTask() {
 		}
 		r := apiserver.Into[crds.TaskRun](run.Last)
 		if r.Spec.TaskRef != nil && r.Status.TaskSpec == nil {
+			run.Disturbed = append(run.Disturbed, kind)
+		}
+	}
+	for _, run := range f.PipelineRuns { // whatever it had found before, it may look again
+		if refersToTasks := len(specOf(run).Tasks) == 0 || strings.Contains(text(specOf(run)), `"taskRef"`); refersToTasks && !run.Gone && run.Ended.IsZero() && !slices.Contains(run.Disturbed, kind) {
 			run.Disturbed = append(run.Disturbed, kind)
 		}
 	}

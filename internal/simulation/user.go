@@ -24,6 +24,18 @@ func (w *World) create(ns, name string, what recipe) {
 	_, _ = w.user.Create("taskruns", run)
 }
 
+// createsPipeline has a user create a PipelineRun, at a time.
+func (w *World) createsPipeline(at time.Duration, ns, name string, what pipelineRecipe) {
+	w.does(at, "user run", ns+"/"+name, func() { w.createPipeline(ns, name, ns+"/"+name, what) })
+}
+
+func (w *World) createPipeline(ns, name, drawn string, what pipelineRecipe) {
+	spec, expect := what(drawer(w.Plan.Seed, drawn))
+	run := &crds.PipelineRun{Spec: spec}
+	run.Namespace, run.Name, run.Annotations = ns, name, expect.annotation()
+	_, _ = w.user.Create("pipelineruns", run)
+}
+
 // does has a user do something, unless the plan was restricted to other things.
 // The time is drawn to the nanosecond within a millisecond.
 func (w *World) does(at time.Duration, kind, name string, do func()) {
@@ -44,12 +56,13 @@ func (w *World) account(ns string) {
 }
 
 // tasks has a user keep what runs of a namespace refer to: a Task, a StepAction, a
-// claim.
+// Pipeline, a claim.
 func (w *World) tasks(namespaces ...string) {
 	for _, ns := range namespaces {
 		w.account(ns)
 		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "action", ns), func() { _, _ = w.user.Create("stepactions", greet(ns)) })
 		w.claims(0, ns)
+		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "pipeline", ns), func() { _, _ = w.user.Create("pipelines", release(ns)) })
 		w.Agenda.After(w.Plan.Seed.Between(0, time.Millisecond, "task", ns), func() { _, _ = w.user.Create("tasks", build(ns, 1)) })
 	}
 }
@@ -89,9 +102,27 @@ func (w *World) cancels(at time.Duration, ns, name string) {
 	})
 }
 
-func (w *World) deletes(at time.Duration, ns, name string) {
+func (w *World) cancelsPipeline(at time.Duration, ns, name string, how crds.PipelineRunSpecStatus) {
+	w.does(at, "user cancels a run", ns+"/"+name, func() {
+		_, _ = w.user.Patch("pipelineruns", "", types.NamespacedName{Namespace: ns, Name: name}, fmt.Sprintf(`{"spec":{"status":%q}}`, how))
+	})
+}
+
+func (w *World) deletes(at time.Duration, ns, name string) { w.deletesA("taskruns", at, ns, name) }
+
+func (w *World) deletesA(resource string, at time.Duration, ns, name string) {
 	w.does(at, "user deletes a run", ns+"/"+name, func() {
-		_, _ = w.user.Delete("taskruns", types.NamespacedName{Namespace: ns, Name: name}, metav1.DeleteOptions{})
+		_, _ = w.user.Delete(resource, types.NamespacedName{Namespace: ns, Name: name}, metav1.DeleteOptions{})
+	})
+}
+
+// recreatesPipeline deletes a PipelineRun and makes another one of its name at once,
+// while TaskRuns of the first are there yet.
+func (w *World) recreatesPipeline(at time.Duration, ns, name string, what pipelineRecipe) {
+	w.does(at, "user recreates a run", ns+"/"+name, func() {
+		if _, err := w.user.Delete("pipelineruns", types.NamespacedName{Namespace: ns, Name: name}, metav1.DeleteOptions{}); err == nil {
+			w.createPipeline(ns, name, ns+"/"+name+"/again", what)
+		}
 	})
 }
 

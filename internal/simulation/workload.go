@@ -78,29 +78,61 @@ func stormUsers(w *World) {
 	if seed.Happens(0.5, "full quota") {
 		w.fullQuota()
 	}
-	for i := range 36 {
-		name := fmt.Sprint("run-", i)
-		ns := namespaces[seed.Below(len(namespaces), "namespace", name)]
-		at := seed.Between(0, storm-time.Minute, "created", name)
-		kinds := recipes()
-		what := kinds[seed.Below(len(kinds), "kind", name)]
-		w.creates(at, ns, name, what)
-		soon := at + seed.Between(0, 12*time.Second, "soon", name)
-		switch seed.Below(12, "then", name) {
-		case 0:
-			w.cancels(soon, ns, name)
-		case 1:
-			w.deletes(soon, ns, name)
-		case 2:
-			w.recreates(soon, ns, name, what)
-		case 3:
-			w.orphans(soon, ns, name)
-		case 4:
-			w.deletesPod(soon, ns, name)
-		}
+	for i := range 30 {
+		w.stormRun(fmt.Sprint("run-", i), namespaces)
+	}
+	for i := range 5 {
+		w.stormPipeline(fmt.Sprint("pipe-", i), namespaces)
 	}
 	for i := range 8 {
 		w.editsTask(seed.Between(0, storm, "edit", fmt.Sprint(i)), namespaces[i%3], i+2)
+	}
+}
+
+// stormRun has a TaskRun of some kind created at some time, and often something done
+// to it soon.
+func (w *World) stormRun(name string, namespaces []string) {
+	seed := w.Plan.Seed
+	ns := namespaces[seed.Below(len(namespaces), "namespace", name)]
+	at := seed.Between(0, storm-time.Minute, "created", name)
+	kinds := recipes()
+	what := kinds[seed.Below(len(kinds), "kind", name)]
+	w.creates(at, ns, name, what)
+	soon := at + seed.Between(0, 12*time.Second, "soon", name)
+	switch seed.Below(12, "then", name) {
+	case 0:
+		w.cancels(soon, ns, name)
+	case 1:
+		w.deletes(soon, ns, name)
+	case 2:
+		w.recreates(soon, ns, name, what)
+	case 3:
+		w.orphans(soon, ns, name)
+	case 4:
+		w.deletesPod(soon, ns, name)
+	}
+}
+
+// stormPipeline does so with a PipelineRun.
+func (w *World) stormPipeline(name string, namespaces []string) {
+	seed := w.Plan.Seed
+	ns := namespaces[seed.Below(len(namespaces), "namespace", name)]
+	at := seed.Between(0, storm-time.Minute, "created", name)
+	kinds := pipelineRecipes()
+	what := kinds[seed.Below(len(kinds), "kind", name)]
+	w.createsPipeline(at, ns, name, what)
+	soon := at + seed.Between(0, 20*time.Second, "soon", name)
+	switch seed.Below(12, "then", name) {
+	case 0:
+		w.cancelsPipeline(soon, ns, name, crds.PipelineRunSpecStatusCancelled)
+	case 1:
+		w.cancelsPipeline(soon, ns, name, crds.PipelineRunSpecStatusCancelledRunFinally)
+	case 2:
+		w.cancelsPipeline(soon, ns, name, crds.PipelineRunSpecStatusStoppedRunFinally)
+	case 3:
+		w.deletesA("pipelineruns", soon, ns, name)
+	case 4:
+		w.recreatesPipeline(soon, ns, name, what)
 	}
 }
 
