@@ -57,3 +57,6 @@ func IsGroup(apiVersion string) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	return apiVersion == "" || group == Group
 }
+
+// LabelResolver says which resolver a ResolutionRequest is for.
+const LabelResolver = "resolution.tekton.dev/type"

@@ -24,8 +24,16 @@ func (r *report) params(given crds.Params, at *field.Path) {
 	})
 }
 
-// paramSpecs looks at what somebody declares.
+// paramSpecs looks at what a task declares.
 func (r *report) paramSpecs(specs crds.ParamSpecs, at *field.Path) {
+	for i, spec := range specs {
+		r.paramName(spec, at.Index(i))
+	}
+	r.paramTypes(specs, at)
+}
+
+// paramTypes looks at what a pipeline declares, which may have any name.
+func (r *report) paramTypes(specs crds.ParamSpecs, at *field.Path) {
 	twice(specs, func(p crds.ParamSpec) string { return p.Name }, func(i int, name string) {
 		r.invalid(at.Index(i).Child("name"), name, "the parameter is declared before: leave one declaration")
 	})
@@ -35,7 +43,6 @@ func (r *report) paramSpecs(specs crds.ParamSpecs, at *field.Path) {
 }
 
 func (r *report) paramSpec(spec crds.ParamSpec, at *field.Path) {
-	r.paramName(spec, at)
 	kind := defaulting.ParamType(spec)
 	if !r.paramType(kind, at.Child("type")) {
 		return

@@ -14,6 +14,7 @@ import (
 // A scope is what references in the texts of one task can be to.
 type scope struct {
 	params     map[string]param
+	beyond     *scope // of the pipeline that the task is written in; nil if there is none
 	results    map[string]bool
 	workspaces map[string]bool
 	steps      []crds.Step
@@ -164,7 +165,7 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	if deep(v) && strings.HasPrefix(name, "params.") {
 		return wrong("it has more than two dots; if the name of a parameter has them, write $(params[\"<name>\"])")
 	}
-	known, declared := s.params[v.Name]
+	known, declared := s.param(v.Name)
 	switch {
 	case (!ok || !declared) && s.open:
 		return nil
@@ -181,8 +182,17 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	}
 }
 
+// param is the one of that name: the task's own, or the pipeline's.
+func (s *scope) param(name string) (param, bool) {
+	known, declared := s.params[name]
+	if !declared && s.beyond != nil {
+		return s.beyond.param(name)
+	}
+	return known, declared
+}
+
 func (s *scope) declares(name string) bool {
-	_, declared := s.params[name]
+	_, declared := s.param(name)
 	return declared
 }
 
@@ -299,7 +309,7 @@ func stepName(step crds.Step, i int) string {
 
 func (s *scope) judgeWorkspace(name string) *fault {
 	workspace, _, _ := strings.Cut(strings.TrimPrefix(name, "workspaces."), ".")
-	if s.workspaces[workspace] {
+	if s.workspaces[workspace] || s.beyond != nil && s.beyond.workspaces[workspace] {
 		return nil
 	}
 	return doubtful("the task declares no such workspace, and this stays as it is written: declare it in workspaces, or correct the name")

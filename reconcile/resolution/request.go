@@ -17,9 +17,6 @@ import (
 	"millrace/crds"
 )
 
-// labelType says which resolver a request is for; each looks at its own.
-const labelType = "resolution.tekton.dev/type"
-
 // Patience is how long a request may take. Resolvers end their own after a minute, by
 // default; where none is installed nobody does.
 const Patience = 2 * time.Minute
@@ -61,7 +58,7 @@ func Request(namespace, run string, owner metav1.OwnerReference, ref crds.Resolv
 		TypeMeta: metav1.TypeMeta{APIVersion: crds.APIVersionResolution, Kind: crds.KindResolutionRequest},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: RequestName(namespace, run, ref),
-			Labels:          map[string]string{labelType: ref.Resolver},
+			Labels:          map[string]string{crds.LabelResolver: ref.Resolver},
 			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: crds.ResolutionRequestSpec{Params: ref.Params},
@@ -83,7 +80,7 @@ func Read[T any](request *crds.ResolutionRequest, kind string, now time.Time) (*
 		return nil, nil, fmt.Errorf("error requesting remote resource: %s", condition.Message)
 	default:
 		if now.Sub(request.CreationTimestamp.Time) >= Patience {
-			return nil, nil, fmt.Errorf("no resolver has answered ResolutionRequest %q within %s: is there one for %q?", request.Name, Patience, request.Labels[labelType])
+			return nil, nil, fmt.Errorf("no resolver has answered ResolutionRequest %q within %s: is there one for %q?", request.Name, Patience, request.Labels[crds.LabelResolver])
 		}
 		return nil, nil, ErrPending
 	}
