@@ -13,7 +13,8 @@
 //     was done (InDoubt); or it was not done and may be later.
 //  3. A status is patched with what has changed of it, on the version that it was
 //     read in: fields that this program does not know survive, and a write that is
-//     based on a stale view is refused (StatusPatch).
+//     based on a stale view is refused (StatusPatch). What has been put behind a list is
+//     sent alone (StatusAppend).
 //  4. An object that is there and does not decode is told from trouble (UnreadableError).
 //  5. Both reconcilers give up, and tell people, by the same rules (Failed, Event).
 //

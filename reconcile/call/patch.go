@@ -37,7 +37,7 @@ func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error)
 	first := true
 	for i := range was.NumField() {
 		change, err := fieldPatch(was.Field(i), is.Field(i))
-		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+		name := fieldName(was.Type().Field(i))
 		if err != nil {
 			return nil, fmt.Errorf("compare statuses: %s: %w", name, err)
 		}
@@ -53,6 +53,12 @@ func StatusPatch[T any](before, after T, resourceVersion string) ([]byte, error)
 	}
 	out.WriteString("}}")
 	return out.Bytes(), nil
+}
+
+// fieldName is what a field of a status is called in JSON.
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // fieldPatch is what to patch of a field, nil if nothing. Every field of a status is

@@ -110,7 +110,7 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 	switch {
 	case err == nil:
 		r.parts.Gate.Wrote(key, in, version)
-		o.Children = append(o.Children, c) // another plan of this reconcile does not make it again
+		o.Children = append(o.Children, &c) // another plan of this reconcile does not make it again
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.adopt(ctx, key, o, c, err)
@@ -168,11 +168,7 @@ func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName
 }
 
 func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, o *observation, to PatchStatus) error {
-	patch, err := call.StatusPatch(o.Run.Status, to.Status, o.Run.ResourceVersion)
-	if err != nil {
-		return err
-	}
-	version, err := r.parts.Client.PatchPipelineRunStatus(ctx, key, patch)
+	version, err := r.writeStatus(ctx, key, o.Run, to.Status)
 	if err != nil {
 		return err
 	}
@@ -182,6 +178,27 @@ func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, 
 	o.Run.Status = to.Status
 	r.announce(&before, o.Run)
 	return nil
+}
+
+// writeStatus sends references to new children without those that the server has, where
+// it can: else a chain of two hundred tasks would send its list two hundred times. One
+// refusal has two meanings then, of which the other patch tells which.
+func (r *Reconciler) writeStatus(ctx context.Context, key types.NamespacedName, run *crds.PipelineRun, to crds.PipelineRunStatus) (version string, err error) {
+	appends, err := call.StatusAppend(run.Status, to, run.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	if appends != nil {
+		version, err = r.parts.Client.PatchPipelineRunStatus(ctx, key, types.JSONPatchType, appends)
+		if !apierrors.IsInvalid(err) {
+			return version, err
+		}
+	}
+	patch, err := call.StatusPatch(run.Status, to, run.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	return r.parts.Client.PatchPipelineRunStatus(ctx, key, types.MergePatchType, patch)
 }
 
 // cancel asks a child to stop. That it is gone, or another by now, is no error: then

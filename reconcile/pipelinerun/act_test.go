@@ -638,3 +638,57 @@ func TestARequestOfAnEarlierRunIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+const chain = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - {name: a, taskSpec: {steps: [{image: busybox}]}}
+    - {name: b, runAfter: [a], taskSpec: {steps: [{image: busybox}]}}
+    - {name: c, runAfter: [b], taskSpec: {steps: [{image: busybox}]}}
+`
+
+// A reference to a child is put behind those that there are. When the run was written by
+// somebody else meanwhile, in whatever way, it is looked at again: no reference is lost
+// or there twice, and no refusal of the one patch is taken for one of the status.
+func TestAReferenceIsAppendedOnce(t *testing.T) {
+	for name, meddle := range map[string]string{
+		"nobody":       "",
+		"an annotator": `{"metadata":{"annotations":{"a":"b"}}}`,
+		"a vandal":     `{"status":{"childReferences":null}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, chain)
+			c.settle(nil)
+			for _, child := range []string{"run-a", "run-b", "run-c"} {
+				before := len(c.calls)
+				c.ends(child, corev1.ConditionTrue, "Succeeded")
+				if c.frozen = meddle != ""; c.frozen {
+					c.patch(crds.ResourcePipelineRuns, "run", meddle)
+				}
+				c.settle(nil)
+				writes := 0
+				for _, call := range c.calls[before:] {
+					if call == "patch pipelinerun/status" {
+						writes++
+					}
+				}
+				if meddle == "" && writes != 1 {
+					t.Errorf("%d writes of the status after %s", writes, child)
+				}
+			}
+			var names []string
+			for _, ref := range c.run().Status.ChildReferences {
+				names = append(names, ref.Name)
+			}
+			slices.Sort(names)
+			want := []string{"run-a", "run-b", "run-c"}
+			if !slices.Equal(names, want) || len(c.done) != 1 || c.done[0].Status != corev1.ConditionTrue || c.appends == 0 {
+				t.Errorf("%s: %v, %+v, %d appends", name, names, c.done, c.appends)
+			}
+		})
+	}
+}

@@ -68,7 +68,7 @@ func live(b *testing.B, run *crds.PipelineRun) {
 // runPlain is reconcile without the checks.
 func (w *world) runPlain() {
 	o := observation{
-		Run: w.run, Children: w.children,
+		Run: w.run, Children: pointers(w.children),
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{}, Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
 	for {

@@ -63,14 +63,14 @@ func controllerUID(o *wire.Object, add func(types.UID)) {
 // A sight is what the cache had of a run's children, in the order of their names.
 type sight struct {
 	glances  []indexer.Glance
-	children []child
+	children []*child
 }
 
 // of is what the cache has of a run's children. What has not changed since an earlier
 // sight of them is not looked at again: of two hundred children that is one, or two.
 func (c Children) of(run types.UID, before sight) (sight, error) {
 	now := sight{glances: c.index.Glances(run)}
-	now.children = make([]child, len(now.glances))
+	now.children = make([]*child, len(now.glances))
 	at := 0
 	for i, g := range now.glances {
 		if at < len(before.glances) && before.glances[at] == g {
@@ -82,7 +82,7 @@ func (c Children) of(run types.UID, before sight) (sight, error) {
 		if err != nil {
 			return sight{}, err
 		}
-		now.children[i] = one
+		now.children[i] = &one
 		for at < len(before.children) && before.children[at].Name <= one.Name {
 			at++
 		}

@@ -62,7 +62,7 @@ func TestASummaryIsWhatDecodingTells(t *testing.T) {
 				if wanted.Status == "Unknown" && got[0].Status == "" {
 					wanted.Status = "" // two words for the same: it has no condition
 				}
-				if diff := cmp.Diff(wanted, got[0]); diff != "" {
+				if diff := cmp.Diff(wanted, *got[0]); diff != "" {
 					t.Errorf("%s %s: decoded (-), at a glance (+):\n%s", kind, name, diff)
 				}
 			}

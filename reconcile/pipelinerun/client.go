@@ -25,10 +25,10 @@ type Client interface {
 	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
 	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
 	GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error)
-	// PatchPipelineRun and PatchPipelineRunStatus apply a JSON merge patch, and
-	// return the resource version that came of it.
+	// PatchPipelineRun applies a JSON merge patch, PatchPipelineRunStatus one or a JSON
+	// patch; they return the resource version that came of it.
 	PatchPipelineRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
-	PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
+	PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, kind types.PatchType, patch []byte) (resourceVersion string, err error)
 	// CreateTaskRun and the like make a child, and return its resource version.
 	CreateTaskRun(ctx context.Context, run *crds.TaskRun) (resourceVersion string, err error)
 	CreateCustomRun(ctx context.Context, run *crds.CustomRun) (resourceVersion string, err error)
@@ -94,8 +94,8 @@ func (c *APIClient) PatchPipelineRun(ctx context.Context, key types.NamespacedNa
 }
 
 // PatchPipelineRunStatus patches the status, and nothing but the status.
-func (c *APIClient) PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (string, error) {
-	return call.Write(ctx, at(c.tekton.Patch(types.MergePatchType), crds.ResourcePipelineRuns, key).SubResource("status"), patch)
+func (c *APIClient) PatchPipelineRunStatus(ctx context.Context, key types.NamespacedName, kind types.PatchType, patch []byte) (string, error) {
+	return call.Write(ctx, at(c.tekton.Patch(kind), crds.ResourcePipelineRuns, key).SubResource("status"), patch)
 }
 
 // CreateTaskRun creates a TaskRun.

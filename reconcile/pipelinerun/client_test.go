@@ -56,7 +56,10 @@ func TestWritesOnTheWire(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "ns", Name: "x"}
 	for _, write := range []func() (string, error){
 		func() (string, error) { return c.PatchPipelineRun(ctx, key, []byte(`{"metadata":{}}`)) },
-		func() (string, error) { return c.PatchPipelineRunStatus(ctx, key, []byte(`{"status":{}}`)) },
+		func() (string, error) {
+			return c.PatchPipelineRunStatus(ctx, key, types.MergePatchType, []byte(`{"status":{}}`))
+		},
+		func() (string, error) { return c.PatchPipelineRunStatus(ctx, key, types.JSONPatchType, []byte(`[]`)) },
 		func() (string, error) { return c.CreateTaskRun(ctx, &crds.TaskRun{ObjectMeta: meta}) },
 		func() (string, error) { return c.CreateCustomRun(ctx, &crds.CustomRun{ObjectMeta: meta}) },
 		func() (string, error) { return c.CancelTaskRun(ctx, key, "u1", "41", "why") },
@@ -73,6 +76,7 @@ func TestWritesOnTheWire(t *testing.T) {
 	want := []string{
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x application/merge-patch+json {"metadata":{}}`,
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x/status application/merge-patch+json {"status":{}}`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x/status application/json-patch+json []`,
 		`POST /apis/tekton.dev/v1/namespaces/ns/taskruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
 		`POST /apis/tekton.dev/v1beta1/namespaces/ns/customruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{"resourceVersion":"41","uid":"u1"},"spec":{"status":"TaskRunCancelled","statusMessage":"why"}}`,

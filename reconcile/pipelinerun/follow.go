@@ -37,15 +37,19 @@ func (d *decision) follow() Plan {
 	return d.advance()
 }
 
-// load takes the pipeline apart, unless an earlier plan has.
+// load takes the pipeline apart, and ties its runs to it, unless an earlier plan has.
 func (d *decision) load(spec *crds.PipelineSpec) (r *refusal) {
-	d.spec, d.graph = spec, d.Graph
-	if d.graph == nil || d.graph.of != spec {
-		if d.graph, r = draw(spec); r != nil {
+	d.spec = spec
+	if d.Graph == nil || d.Graph.of != spec {
+		if d.Graph, r = draw(spec); r != nil {
 			return d.invalidGraph(r)
 		}
 	}
-	d.tasks, d.order = d.graph.populate()
+	d.graph = d.Graph
+	if refs := d.Run.Status.ChildReferences; !d.Tally.is(d.graph, refs, d.Children) {
+		d.Tally = tie(d.graph, refs, d.Children)
+	}
+	d.tasks, d.order = d.Tally.copied()
 	d.vars = d.variables()
 	d.need = map[string]bool{}
 	pipeline, tasks, finally := d.deadlines(d.Run.Status)

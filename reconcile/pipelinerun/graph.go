@@ -48,17 +48,13 @@ func draw(spec *crds.PipelineSpec) (*drawing, *refusal) {
 	return &drawing{g, spec}, nil
 }
 
-// populate is the graph's tasks, of none of which it is known yet what became of it.
-func (g *drawing) populate() (tasks, order []*task) {
-	all := make([]task, len(g.Nodes))
-	tasks, order = make([]*task, len(all)), make([]*task, len(g.Order))
-	for i := range all {
-		all[i].Node, tasks[i] = &g.Nodes[i], &all[i]
+// fresh is the graph's tasks, of none of which it is known yet what became of it.
+func (g *drawing) fresh() []task {
+	tasks := make([]task, len(g.Nodes))
+	for i := range tasks {
+		tasks[i].Node = &g.Nodes[i]
 	}
-	for i, at := range g.Order {
-		order[i] = tasks[at]
-	}
-	return tasks, order
+	return tasks
 }
 
 // task is the one of that name; nil if there is none.

@@ -23,6 +23,7 @@ type memory struct {
 type remembered struct {
 	run    *crds.PipelineRun
 	graph  *drawing // of its status.pipelineSpec
+	tally  *tally   // of its runs
 	sights []sight  // of its children, by their kind
 }
 
@@ -49,5 +50,5 @@ func (m *memory) keep(key types.NamespacedName, o *observation) {
 	if m.runs == nil {
 		m.runs = map[types.NamespacedName]remembered{}
 	}
-	m.runs[key] = remembered{o.Run, o.Graph, o.sights}
+	m.runs[key] = remembered{o.Run, o.Graph, o.Tally, o.sights}
 }

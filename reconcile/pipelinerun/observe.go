@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
-		config: r.configNow(), Run: known.run, Graph: known.graph, sights: known.sights,
+		config: r.configNow(), Run: known.run, Graph: known.graph, Tally: known.tally, sights: known.sights,
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
@@ -226,7 +226,7 @@ func (r *Reconciler) readChild(ctx context.Context, key types.NamespacedName, o 
 // the child before its end.
 func (r *Reconciler) found(key types.NamespacedName, o *observation, there wholeChild) {
 	r.parts.Gate.Wrote(key, r.cacheOf(there.Kind), there.object.GetResourceVersion())
-	o.Children = append(o.Children, there.child)
+	o.Children = append(o.Children, &there.child)
 	if there.done() {
 		o.Results[there.Name] = there.results
 	}

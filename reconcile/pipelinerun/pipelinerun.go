@@ -154,14 +154,19 @@ func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan)
 	}
 }
 
-// draw takes the pipeline of a run that has begun apart, once for all of its plans. One
-// that cannot be is for the plan to tell.
+// draw takes the pipeline of a run that has begun apart, once for all of its plans, and
+// ties its runs to it. One that cannot be is for the plan to tell.
 func (o *observation) draw() {
 	spec := o.Run.Status.PipelineSpec
-	if spec == nil || o.Run.IsDone() || o.Graph != nil && o.Graph.of == spec {
+	if spec == nil || o.Run.IsDone() {
 		return
 	}
-	o.Graph, _ = draw(spec)
+	if o.Graph == nil || o.Graph.of != spec {
+		o.Graph, _ = draw(spec)
+	}
+	if o.Graph != nil {
+		o.Tally = o.Tally.upToDate(o.Graph, o.Run.Status.ChildReferences, o.Children)
+	}
 }
 
 // settles tells whether a plan is the last one for its run: it has ended, and so

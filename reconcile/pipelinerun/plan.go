@@ -33,10 +33,12 @@ type observation struct {
 	// asked for them.
 	Tasks map[string]taskAnswer
 	// Children are the runs whose controller has the run's UID, whatever they are
-	// called; as summaries, in no order.
-	Children []child
-	// Graph is that of status.pipelineSpec, if one has been drawn. It only saves time.
+	// called; as summaries, which nobody changes, in no order.
+	Children []*child
+	// Graph is that of status.pipelineSpec, if one has been drawn, and Tally what an
+	// earlier look found of its runs. They only save time.
 	Graph *drawing
+	Tally *tally
 	// sights are what Children was made of, for the next observation.
 	sights []sight
 	// Gone are children that a plan has missed, and the server has not, by name.
@@ -77,14 +79,14 @@ type child struct {
 	Started      time.Time              // of a CustomRun alone: when the attempt began
 }
 
-func (c child) done() bool {
+func (c *child) done() bool {
 	return c.Status == corev1.ConditionTrue || c.Status == corev1.ConditionFalse
 }
 
 // mayBeOf tells whether a child of the right name is that task's: the one that ends a
 // matrix's name with its number can have the name of a task that is called so. One that
 // has lost its label is what it is called.
-func (c child) mayBeOf(task string) bool { return c.PipelineTask == "" || c.PipelineTask == task }
+func (c *child) mayBeOf(task string) bool { return c.PipelineTask == "" || c.PipelineTask == task }
 
 // A Plan is what one reconcile is going to do: the actions in their order, then
 // what it has to find out, after which another plan is made at once; else, a pause.

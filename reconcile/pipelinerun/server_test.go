@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"testing"
@@ -38,21 +39,22 @@ type server struct {
 	caches  map[string]*indexer.Indexer
 	scan    map[string]*wire.Scanner
 
-	ofTask, ofCustom     Children
-	frozen               bool     // the caches learn of nothing until thawed
-	late                 []func() // what they have to learn then
-	calls                []string
-	faults               map[int]fault // by the number of the call, from 0
-	onFault              func()        // called before the faulted call is acted on
-	refuse               error         // the answer to the creation of children, if set
-	refuseClaims         error         // likewise, of claims
-	room                 int           // bytes that a PipelineRun may have, if set
-	decodedPRs           int
-	decodedTRs           int
-	claims               map[string]bool
-	made                 []string      // TaskRuns, in their order
-	inServer             time.Duration // of the thread, in calls
-	largestStatus, bytes int
+	ofTask, ofCustom Children
+	frozen           bool     // the caches learn of nothing until thawed
+	late             []func() // what they have to learn then
+	calls            []string
+	faults           map[int]fault // by the number of the call, from 0
+	onFault          func()        // called before the faulted call is acted on
+	refuse           error         // the answer to the creation of children, if set
+	refuseClaims     error         // likewise, of claims
+	room             int           // bytes that a PipelineRun may have, if set
+	decodedPRs       int
+	decodedTRs       int
+	claims           map[string]bool
+	made             []string      // TaskRuns, in their order
+	inServer         time.Duration // of the thread, in calls
+	largestStatus    int
+	appends          int // JSON patches of the status
 }
 
 // A fault is what becomes of one call.
@@ -248,12 +250,33 @@ func (s *server) PatchPipelineRun(_ context.Context, key types.NamespacedName, p
 	return s.merge("patch pipelinerun", key, patch)
 }
 
-func (s *server) PatchPipelineRunStatus(_ context.Context, key types.NamespacedName, patch []byte) (string, error) {
-	s.bytes += len(patch)
+func (s *server) PatchPipelineRunStatus(_ context.Context, key types.NamespacedName, kind types.PatchType, patch []byte) (string, error) {
+	if kind == types.JSONPatchType {
+		s.appends++
+		return s.change("patch pipelinerun/status", key, func(raw []byte) ([]byte, error) {
+			changed, err := must(jsonpatch.DecodePatch(patch)).Apply(raw)
+			if err != nil {
+				err = apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+			}
+			return changed, err
+		})
+	}
 	return s.merge("patch pipelinerun/status", key, patch)
 }
 
 func (s *server) merge(verb string, key types.NamespacedName, patch []byte) (string, error) {
+	return s.change(verb, key, func(raw []byte) ([]byte, error) {
+		var asked, has metav1.PartialObjectMetadata
+		check(json.Unmarshal(patch, &asked))
+		check(json.Unmarshal(raw, &has))
+		if asked.ResourceVersion != has.ResourceVersion {
+			return nil, apierrors.NewConflict(schema.GroupResource{}, key.Name, errors.New("the object has been modified"))
+		}
+		return jsonpatch.MergePatch(raw, patch)
+	})
+}
+
+func (s *server) change(verb string, key types.NamespacedName, change func(raw []byte) ([]byte, error)) (string, error) {
 	defer s.timed(threadTime())
 	done, err := s.enter("%s", verb)
 	if !done {
@@ -263,13 +286,10 @@ func (s *server) merge(verb string, key types.NamespacedName, patch []byte) (str
 	if raw == nil {
 		return "", notFound(crds.ResourcePipelineRuns, key.Name)
 	}
-	var asked, has metav1.PartialObjectMetadata
-	check(json.Unmarshal(patch, &asked))
-	check(json.Unmarshal(raw, &has))
-	if asked.ResourceVersion != has.ResourceVersion {
-		return "", apierrors.NewConflict(schema.GroupResource{}, key.Name, errors.New("the object has been modified"))
+	changed, refused := change(raw)
+	if refused != nil {
+		return "", refused
 	}
-	changed := must(jsonpatch.MergePatch(raw, patch))
 	if s.room > 0 && len(changed) > s.room {
 		return "", apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
 	}

@@ -85,63 +85,33 @@ func (t *task) stops() bool {
 	return !t.Final && (t.state.fell() && t.OnError != crds.PipelineTaskContinue || t.state == ineligible)
 }
 
-// tally finds the runs of each task, and with them its state, as far as that does
-// not depend on others. missing are runs that status tells of, and of which nobody
-// knows yet whether the server has them. Every plan does that for every child, so that
-// nothing here is made for each of them.
+// tally settles the state of each task that has runs, or was skipped, as far as that
+// does not depend on others. missing are runs that status tells of, and of which nobody
+// knows yet whether the server has them.
 func (d *decision) tally() (missing []string) {
-	byName := make(map[string]int, len(d.Children))
-	for i := range d.Children {
-		byName[d.Children[i].Name] = i
-	}
-	known, claimed := 0, make([]bool, len(d.Children))
-	firsts := make([]run, 0, len(d.Run.Status.ChildReferences)) // most tasks have one run
-	for i := range d.Run.Status.ChildReferences {
-		ref := &d.Run.Status.ChildReferences[i]
-		t := d.task(ref.PipelineTaskName)
-		if t == nil {
-			continue
+	for at, c := range d.Tally.ties {
+		if name := d.Tally.refs[at].Name; c == nil && !d.Gone[name] && d.Tally.taskOf(at) != nil {
+			missing = append(missing, name)
 		}
-		r := run{ChildStatusReference: ref, told: true}
-		if i, there := byName[ref.Name]; there {
-			r.child = &d.Children[i]
-			if !claimed[i] {
-				claimed[i] = true
-				known++
-			}
-		} else if !d.Gone[ref.Name] {
-			missing = append(missing, ref.Name)
-		}
-		if t.runs == nil {
-			t.runs = firsts[len(firsts) : len(firsts) : len(firsts)+1]
-			firsts = firsts[:len(firsts)+1]
-		}
-		t.runs = append(t.runs, r)
-		t.recorded = true
 	}
 	for _, skip := range d.Run.Status.SkippedTasks {
 		if t := d.task(skip.Name); t != nil && !t.recorded {
 			t.state, t.reason, t.shown = skipped, skip.Reason, skip.WhenExpressions
 		}
 	}
-	for _, t := range d.tasks {
-		if t.recorded {
-			t.state = t.assess()
-		}
-	}
-	if known < len(d.Children) {
-		d.adopt(claimed)
+	if slices.Contains(d.Tally.refOf, -1) {
+		d.adopt()
 	}
 	return missing
 }
 
-// adopt finds runs that were made and not written down, and so not claimed by a
-// reference: the writer has died between the two. A task whose matrix is not all made
-// yet is ready once more.
-func (d *decision) adopt(claimed []bool) {
+// adopt finds runs that were made and not written down, and so tied to no reference:
+// the writer has died between the two. A task whose matrix is not all made yet is ready
+// once more.
+func (d *decision) adopt() {
 	byName, byTask := map[string]*child{}, map[string][]*child{}
-	for i := range d.Children {
-		if c := &d.Children[i]; !claimed[i] {
+	for i, c := range d.Children {
+		if d.Tally.refOf[i] < 0 {
 			byName[c.Name] = c
 			byTask[c.PipelineTask] = append(byTask[c.PipelineTask], c)
 		}

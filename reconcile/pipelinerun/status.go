@@ -67,6 +67,9 @@ func (d *decision) references(status crds.PipelineRunStatus) []crds.ChildStatusR
 	for _, t := range d.tasks {
 		for _, r := range t.runs {
 			if t.recorded && !r.told {
+				if len(refs) == cap(refs) {
+					refs = slices.Grow(refs, len(d.tasks)) // once, as a rule: most tasks have one run
+				}
 				refs = append(refs, *r.ChildStatusReference)
 			}
 		}

@@ -23,14 +23,14 @@ func stop(c *child, message string) []Action {
 // has no UID yet, by which it could be asked: it is looked at again.
 func (d *decision) stopAll(message string) []Action {
 	children := slices.Clone(d.Children)
-	slices.SortFunc(children, func(a, b child) int { return byNumber(&a, &b) })
+	slices.SortFunc(children, byNumber)
 	actions := make([]Action, 0, len(children))
-	for i := range children {
-		if children[i].UID == "" {
+	for _, c := range children {
+		if c.UID == "" {
 			d.retry = reconcile.Soonest(d.retry, time.Second)
 			continue
 		}
-		actions = append(actions, stop(&children[i], message)...)
+		actions = append(actions, stop(c, message)...)
 	}
 	return actions
 }
@@ -40,6 +40,9 @@ func (d *decision) stopAll(message string) []Action {
 func (d *decision) stops() Plan {
 	var p Plan
 	for _, t := range d.tasks {
+		if t.state.done() {
+			continue
+		}
 		for _, r := range t.runs {
 			switch {
 			case !t.Final && d.tasksLate, t.Final && d.finallyLate, d.expired(t, r.child):
@@ -101,7 +104,7 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 func (d *decision) fail(r *refusal) Plan {
 	status := d.Run.Status
 	for _, t := range d.tasks { // of runs that were about to be made there is nothing to tell
-		t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return r.child == nil })
+		t.runs = slices.DeleteFunc(slices.Clone(t.runs), func(r run) bool { return r.child == nil })
 		t.recorded = t.recorded || len(t.runs) > 0
 	}
 	status.ChildReferences = d.references(status)

@@ -64,7 +64,7 @@ func newWorld(tb testing.TB, run *crds.PipelineRun) *world {
 // knows is what the server has.
 func (w *world) observe() observation {
 	o := observation{
-		Run: clone(w.run), Children: slices.Clone(w.children),
+		Run: clone(w.run), Children: pointers(w.children),
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{}, Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
 	if w.request != nil {
@@ -184,8 +184,17 @@ func (w *world) create(o *observation, kind string, meta metav1.ObjectMeta, keep
 	w.children = append(w.children, child{
 		Kind: kind, Name: meta.Name, UID: types.UID(fmt.Sprintf("uid-%d", len(w.created))), PipelineTask: meta.Labels[labelPipelineTask],
 	})
-	o.Children = append(o.Children, w.children[len(w.children)-1])
+	o.Children = append(o.Children, pointers(w.children[len(w.children)-1:])...)
 	return nil
+}
+
+// pointers are to copies.
+func pointers(children []child) []*child {
+	all := make([]*child, len(children))
+	for i, c := range slices.Clone(children) {
+		all[i] = &c
+	}
+	return all
 }
 
 func (w *world) child(name string) *child {
@@ -224,6 +233,13 @@ func clone[T any](value *T) *T {
 	return out
 }
 
+func values(children []*child) (all []child) {
+	for _, c := range children {
+		all = append(all, *c)
+	}
+	return all
+}
+
 // text is a value with all that is in it, for comparing.
 func text(value any) string {
 	switch v := value.(type) {
@@ -235,7 +251,7 @@ func text(value any) string {
 		}
 		return out.String()
 	case observation:
-		return text(v.Run) + text(v.Pipeline) + fmt.Sprint(v.Children, v.Results, slices.Sorted(maps.Keys(v.Tasks)))
+		return text(v.Run) + text(v.Pipeline) + fmt.Sprint(values(v.Children), v.Results, slices.Sorted(maps.Keys(v.Tasks)))
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
