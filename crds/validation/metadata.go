@@ -13,6 +13,6 @@ const maxName = validation.LabelValueMaxLength
 // the API server. What else a name can have is the API server's to say.
 func (r *report) metadata(meta *metav1.ObjectMeta) {
 	if n := len(meta.Name); n > maxName {
-		r.refuse(field.TooLong(field.NewPath("metadata", "name"), "", maxName))
+		r.invalid(field.NewPath("metadata", "name"), field.OmitValueType{}, "it has %d characters, and becomes the value of a label, which has %d at most: choose a shorter one", n, maxName)
 	}
 }

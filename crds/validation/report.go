@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -20,6 +21,7 @@ type report struct {
 
 	errs     field.ErrorList
 	warnings []string
+	compiled int // bytes of CEL that have been checked; see maxCompiled
 }
 
 // result is what the functions of this package return.
@@ -72,6 +74,14 @@ func shown(value any) any {
 		return field.OmitValueType{}
 	}
 	return value
+}
+
+// cut is a text as people want to see it in an error.
+func cut(text string) string {
+	if len(text) <= 80 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:80], "") + "…"
 }
 
 // twice calls found with the index of each name that an earlier one is equal to.

@@ -15,11 +15,12 @@ import (
 var resultName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
 // taskResults looks at what a task leaves.
-func (r *report) taskResults(results []crds.TaskResult, at *field.Path) {
-	for i, result := range results {
+func (r *report) taskResults(spec *crds.TaskSpec, at *field.Path) {
+	steps := stepsOf(spec.Steps)
+	for i, result := range spec.Results {
 		r.declaredResult(result.Name, result.Type, result.Properties, at.Index(i))
 		if result.Value != nil {
-			r.resultValue(*result.Value, at.Index(i).Child("value"))
+			r.resultValue(*result.Value, steps, at.Index(i).Child("value"))
 		}
 	}
 }
@@ -48,7 +49,7 @@ func (r *report) declaredResult(name string, kind crds.ParamType, properties map
 }
 
 // resultValue is that of a result that a step leaves for the task.
-func (r *report) resultValue(value crds.ParamValue, at *field.Path) {
+func (r *report) resultValue(value crds.ParamValue, steps steps, at *field.Path) {
 	name := ""
 	reference.EachOf(value, func(one string) {
 		if name == "" && reference.IsStepResult(one) {
@@ -60,8 +61,10 @@ func (r *report) resultValue(value crds.ParamValue, at *field.Path) {
 	switch {
 	case value.Type == crds.ParamTypeArray || value.Type == crds.ParamTypeObject:
 		r.invalid(at, field.OmitValueType{}, "it is a text that names the result of a step, also for arrays and objects: write $(steps.<step>.results.<result>)")
-	case value.StringVal == "":
+	case value.StringVal == "" && !r.Strict:
 	case name == "" || len(validation.IsDNS1123Label(step)) > 0 || !resultName.MatchString(result):
 		r.invalid(at, value.StringVal, "it is not the result of a step: write $(steps.<step>.results.<result>)")
+	case !steps.declare(step, result):
+		r.fails(at, value.StringVal, "no step declares such a result: declare it in the results of that step, or correct the name")
 	}
 }

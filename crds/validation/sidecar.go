@@ -17,7 +17,7 @@ const resultsSidecar = "tekton-log-results"
 // sidecars looks at what runs beside the steps. Much of it Tekton leaves to the API
 // server, which refuses the pod.
 func (r *report) sidecars(spec *crds.TaskSpec, at *field.Path) {
-	taken := map[string]bool{}
+	taken, workspaces := map[string]bool{}, declaredWorkspaces(spec)
 	for i := range spec.Sidecars {
 		sidecar, at := &spec.Sidecars[i], at.Index(i)
 		r.sidecarName(sidecar.Name, at.Child("name"), taken)
@@ -31,7 +31,7 @@ func (r *report) sidecars(spec *crds.TaskSpec, at *field.Path) {
 			r.fails(at.Child("restartPolicy"), *policy, "a sidecar is started again when it ends: write %s, or leave it out", corev1.ContainerRestartPolicyAlways)
 		}
 		r.sidecarMounts(sidecar.VolumeMounts, at.Child("volumeMounts"))
-		r.workspaceUsages(sidecar.Workspaces, spec.Workspaces, at.Child("workspaces"))
+		r.workspaceUsages(sidecar.Workspaces, workspaces, at.Child("workspaces"))
 	}
 }
 
@@ -46,7 +46,7 @@ func (r *report) sidecarName(name string, at *field.Path, taken map[string]bool)
 	case len(validation.IsDNS1123Label(container)) > 0:
 		r.fails(at, name, "it becomes the name of a container, and can have small letters, digits and -, with a letter or digit at both ends: choose another")
 	case taken[container]:
-		r.fails(at, name, "another sidecar has the name, or one that begins with the same %d characters: choose another", len(container)-len("sidecar-"))
+		r.fails(at, name, "another sidecar's container has the name: choose another")
 	}
 	taken[container] = true
 }

@@ -14,6 +14,7 @@ import (
 
 // steps looks at all steps of a task, apart from their variables.
 func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
+	workspaces := declaredWorkspaces(spec)
 	if len(spec.Steps) == 0 {
 		r.required(at, "a task does what its steps do: give it at least one")
 	}
@@ -26,7 +27,7 @@ func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
 		} else {
 			r.step(spec, step, at.Index(i))
 		}
-		r.stepAnyway(spec, step, at.Index(i))
+		r.stepAnyway(spec, step, workspaces, at.Index(i))
 	}
 }
 
@@ -87,11 +88,11 @@ func (r *report) referringStep(step *crds.Step, at *field.Path) {
 }
 
 // stepAnyway looks at what any step can have.
-func (r *report) stepAnyway(spec *crds.TaskSpec, step *crds.Step, at *field.Path) {
+func (r *report) stepAnyway(spec *crds.TaskSpec, step *crds.Step, workspaces map[string]bool, at *field.Path) {
 	r.timeout(step.Timeout, at.Child("timeout"))
 	r.stepOnError(step.OnError, at.Child("onError"))
 	r.mounts(step.VolumeMounts, at.Child("volumeMounts"))
-	r.workspaceUsages(step.Workspaces, spec.Workspaces, at.Child("workspaces"))
+	r.workspaceUsages(step.Workspaces, workspaces, at.Child("workspaces"))
 	r.stepResults(step.Results, at.Child("results"))
 	r.when(step.When, at.Child("when"))
 	r.requests(spec, step, at.Child("computeResources", "requests"))
@@ -169,8 +170,9 @@ func (r *report) otherVariables(step *crds.Step, i int, at *field.Path, s *scope
 	texts(step.Params, at.Child("params"), func(at *field.Path, text string) { r.text(at, text, s, given) })
 	texts(step.When, at.Child("when"), func(at *field.Path, text string) { r.text(at, text, s, given) })
 	texts(step.Ref, at.Child("ref"), func(at *field.Path, text string) { r.text(at, text, s, place{step: i, values: true}) })
+	container := crds.Step{EnvFrom: step.EnvFrom, VolumeDevices: step.VolumeDevices, ImagePullPolicy: step.ImagePullPolicy}
+	texts(container, at, func(at *field.Path, text string) { r.text(at, text, s, place{step: i, early: true}) })
 	rest := crds.Step{
-		EnvFrom: step.EnvFrom, VolumeDevices: step.VolumeDevices, ImagePullPolicy: step.ImagePullPolicy,
 		ComputeResources: step.ComputeResources, SecurityContext: step.SecurityContext, Workspaces: step.Workspaces,
 		StdoutConfig: step.StdoutConfig, StderrConfig: step.StderrConfig,
 	}

@@ -37,7 +37,7 @@ func (r *report) taskSpec(spec *crds.TaskSpec, at *field.Path) {
 	r.volumes(spec.Volumes, at.Child("volumes"))
 	r.workspaceDeclarations(spec, at.Child("workspaces"))
 	r.paramSpecs(spec.Params, at.Child("params"))
-	r.taskResults(spec.Results, at.Child("results"))
+	r.taskResults(spec, at.Child("results"))
 }
 
 // taskVariables looks at the references in a task.

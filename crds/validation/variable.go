@@ -17,7 +17,7 @@ type scope struct {
 	beyond     *scope // of the pipeline that the task is written in; nil if there is none
 	results    map[string]bool
 	workspaces map[string]bool
-	steps      []crds.Step
+	steps      steps
 	open       bool // it is part of a pipeline, which hands down parameters and workspaces of its own
 }
 
@@ -32,16 +32,21 @@ func scopeOf(spec *crds.TaskSpec) *scope {
 	s := &scope{
 		params:     paramsOf(spec.Params),
 		results:    make(map[string]bool, len(spec.Results)),
-		workspaces: make(map[string]bool, len(spec.Workspaces)),
-		steps:      spec.Steps,
+		workspaces: declaredWorkspaces(spec),
+		steps:      stepsOf(spec.Steps),
 	}
 	for _, result := range spec.Results {
 		s.results[result.Name] = true
 	}
-	for _, workspace := range spec.Workspaces {
-		s.workspaces[workspace.Name] = true
-	}
 	return s
+}
+
+func declaredWorkspaces(spec *crds.TaskSpec) map[string]bool {
+	declared := make(map[string]bool, len(spec.Workspaces))
+	for _, workspace := range spec.Workspaces {
+		declared[workspace.Name] = true
+	}
+	return declared
 }
 
 func paramsOf(specs crds.ParamSpecs) map[string]param {
@@ -84,6 +89,7 @@ type place struct {
 	strict   bool            // Tekton looks here; elsewhere it finds out when the task runs
 	elements bool            // a whole element can be a whole array: of command and args
 	values   bool            // a whole text can be a whole array or object: the value of a parameter
+	early    bool            // here Tekton looks for results of steps, and for nothing else
 	later    bool            // the results of the steps before it are known
 	script   bool            // the text is a program
 	step     int             // which step it is in; -1 outside of steps
@@ -93,11 +99,14 @@ type place struct {
 // A fault is why a reference is no good there.
 type fault struct {
 	refused bool // else its author is told
+	early   bool // refused in places that are early, too
 	why     string
 }
 
-func wrong(format string, args ...any) *fault    { return &fault{true, fmt.Sprintf(format, args...)} }
-func doubtful(format string, args ...any) *fault { return &fault{false, fmt.Sprintf(format, args...)} }
+func wrong(format string, args ...any) *fault {
+	return &fault{refused: true, why: fmt.Sprintf(format, args...)}
+}
+func doubtful(format string, args ...any) *fault { return &fault{why: fmt.Sprintf(format, args...)} }
 
 // text looks at each reference of a text. One that is refused is enough.
 func (r *report) text(at *field.Path, text string, s *scope, in place) {
@@ -109,11 +118,11 @@ func (r *report) text(at *field.Path, text string, s *scope, in place) {
 		f := s.judge(name, text, in)
 		switch {
 		case f == nil || refused:
-		case f.refused && in.strict:
+		case f.refused && in.strict, f.early && in.early:
 			refused = true
-			r.invalid(at, field.OmitValueType{}, "$(%s): %s", name, f.why)
+			r.invalid(at, field.OmitValueType{}, "$(%s): %s", cut(name), f.why)
 		default:
-			r.warn(at, "$(%s): %s", name, f.why)
+			r.warn(at, "$(%s): %s", cut(name), f.why)
 		}
 	})
 	if in.script {
@@ -131,7 +140,7 @@ func (r *report) injection(at *field.Path, script string) {
 		}
 	})
 	if first != "" {
-		r.warn(at, "$(%s) is put into the script as it is, so who gives the value can have other commands run: pass it by env, {name: X, value: $(%s)}, and write \"$X\"", first, first)
+		r.warn(at, "$(%s) is put into the script as it is, so who gives the value can have other commands run: pass it by env, {name: X, value: $(%s)}, and write \"$X\"", cut(first), cut(first))
 	}
 }
 
@@ -142,7 +151,7 @@ func (s *scope) judge(name, text string, in place) *fault {
 	case strings.HasPrefix(name, "params.") || strings.HasPrefix(name, "params["):
 		return s.judgeParam(name, text, in)
 	case strings.HasPrefix(name, "inputs.params."):
-		return doubtful("this way to write it is from before v1beta1: write $(%s)", strings.TrimPrefix(name, "inputs."))
+		return doubtful("this way to write it is from before v1beta1: write $(%s)", cut(strings.TrimPrefix(name, "inputs.")))
 	case strings.HasPrefix(name, "context.task.") || strings.HasPrefix(name, "context.taskRun."):
 		return judgeContext(name)
 	case strings.HasPrefix(name, "results.") || strings.HasPrefix(name, "results["):
@@ -178,7 +187,7 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	case v.Rest == "" || v.Whole() || s.declares(v.Name+v.Rest):
 		return nil
 	default:
-		return doubtful("parameter %q is a string, and has no parts: the run will fail", v.Name)
+		return doubtful("parameter %q is a string, and has no parts: the run will fail", cut(v.Name))
 	}
 }
 
@@ -198,7 +207,7 @@ func (s *scope) declares(name string) bool {
 
 func (s *scope) unknownParam(name string) *fault {
 	if dotted := strings.TrimPrefix(name, "params."); s.declares(dotted) {
-		return wrong("a dot comes before the key of an object; since the name itself has one, write $(params[%q])", dotted)
+		return wrong("a dot comes before the key of an object; since the name itself has one, write $(params[%q])", cut(dotted))
 	}
 	return wrong("there is no such parameter: declare it in params, or correct the name")
 }
@@ -217,9 +226,9 @@ func judgeArray(v reference.Variable, text string, in place) *fault {
 		return nil
 	}
 	if in.elements {
-		return wrong("parameter %q is an array, which can only be a whole element: make $(params.%s[*]) an element of its own", v.Name, v.Name)
+		return wrong("parameter %q is an array, which can only be a whole element: make $(params.%s[*]) an element of its own", cut(v.Name), cut(v.Name))
 	}
-	return wrong("parameter %q is an array, which can only be a whole element of command or args: put it there, or take one of its elements, $(params.%s[0])", v.Name, v.Name)
+	return wrong("parameter %q is an array, which can only be a whole element of command or args: put it there, or take one of its elements, $(params.%s[0])", cut(v.Name), cut(v.Name))
 }
 
 func (s *scope) judgeObject(v reference.Variable, of param, in place) *fault {
@@ -230,9 +239,9 @@ func (s *scope) judgeObject(v reference.Variable, of param, in place) *fault {
 	case keyed && (known || of.keys == nil), !keyed && in.values:
 		return nil
 	case keyed:
-		f.why = fmt.Sprintf("object %q has no key %q: declare it in its properties, or correct the name", v.Name, key)
+		f.why = fmt.Sprintf("object %q has no key %q: declare it in its properties, or correct the name", cut(v.Name), cut(key))
 	default:
-		f.why = fmt.Sprintf("parameter %q is an object, and cannot be put in as a whole: write $(params.%s.<key>)", v.Name, v.Name)
+		f.why = fmt.Sprintf("parameter %q is an object, and cannot be put in as a whole: write $(params.%s.<key>)", cut(v.Name), cut(v.Name))
 	}
 	return f
 }
@@ -253,9 +262,9 @@ func (s *scope) judgeResult(name string, in place) *fault {
 	case ok && s.results[v.Name] && v.Rest == ".path":
 		return nil
 	case ok && s.results[v.Name] && !deep(v):
-		return doubtful("a result is written to a file, and the run will fail: write $(results.%s.path)", v.Name)
+		return doubtful("a result is written to a file, and the run will fail: write $(results.%s.path)", cut(v.Name))
 	default:
-		return &fault{in.script, "the task has no such result: declare it in results, or correct the name; a name with dots is written $(results[\"<name>\"].path)"}
+		return &fault{refused: in.script, why: "the task has no such result: declare it in results, or correct the name; a name with dots is written $(results[\"<name>\"].path)"}
 	}
 }
 
@@ -271,40 +280,12 @@ func (s *scope) judgeStepResult(name string, in place) *fault {
 	step, rest, _ := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
 	switch {
 	case !in.later:
-		return wrong("what a step has found out is known only in env, command, args and when of the steps after it: pass it by env")
-	case in.step >= 0 && !s.leaves(step, rest, in.step):
+		return &fault{refused: true, early: true, why: "what a step has found out is known only in env, command, args and when of the steps after it: pass it by env"}
+	case in.step >= 0 && !s.steps.leave(step, rest, in.step):
 		return doubtful("no step before this one declares such a result, and the run will fail: declare it in the results of that step, or correct the name")
 	default:
 		return nil
 	}
-}
-
-// leaves tells whether a step before this one declares the result; one that refers to a
-// StepAction may.
-func (s *scope) leaves(step, result string, before int) bool {
-	name, _, _ := strings.Cut(result, ".")
-	name, _, _ = strings.Cut(name, "[")
-	for i, earlier := range s.steps[:before] {
-		if step != stepName(earlier, i) && step != "step-"+stepName(earlier, i) {
-			continue
-		}
-		if earlier.Ref != nil {
-			return true
-		}
-		for _, declared := range earlier.Results {
-			if declared.Name == name || strings.HasPrefix(result, declared.Name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func stepName(step crds.Step, i int) string {
-	if step.Name == "" {
-		return fmt.Sprintf("unnamed-%d", i)
-	}
-	return step.Name
 }
 
 func (s *scope) judgeWorkspace(name string) *fault {

@@ -2,7 +2,6 @@ package validation
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,9 +88,9 @@ func mountsOf(spec *crds.TaskSpec) []corev1.VolumeMount {
 }
 
 // workspaceUsages: one that nobody declares would be missing without a word.
-func (r *report) workspaceUsages(usages []crds.WorkspaceUsage, declared []crds.WorkspaceDeclaration, at *field.Path) {
+func (r *report) workspaceUsages(usages []crds.WorkspaceUsage, declared map[string]bool, at *field.Path) {
 	for i, usage := range usages {
-		if !slices.ContainsFunc(declared, func(d crds.WorkspaceDeclaration) bool { return d.Name == usage.Name }) {
+		if !declared[usage.Name] {
 			r.invalid(at.Index(i).Child("name"), usage.Name, "the task declares no such workspace: declare it in its workspaces")
 		}
 		if usage.MountPath != "" && isOurs(usage.MountPath) {

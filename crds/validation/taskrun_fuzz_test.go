@@ -1,0 +1,106 @@
+package validation
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"millrace/crds"
+	"millrace/crds/defaulting"
+)
+
+// FuzzTaskRun: whatever decodes is judged, in time; defaults are filled in once, refuse
+// nothing, and change nothing in the eyes of an update.
+func FuzzTaskRun(f *testing.F) {
+	seed(f, "taskrun.txt")
+	f.Fuzz(func(t *testing.T, raw []byte, strict bool) {
+		o := Options{Strict: strict, ParamEnum: strict, CEL: strict, ForbiddenEnv: []string{"X"}}
+		o.Defaults = defaulting.Defaults{PodTemplate: &crds.PodTemplate{HostNetwork: true}, Resolver: "git"}
+		run, ok := judged(t, raw, TaskRun, o, o.Defaults.TaskRun)
+		if !ok {
+			return
+		}
+		if said := printed(RunningTaskRun(&run, o), nil); strings.Contains(said, "spec.taskSpec.") {
+			t.Errorf("what only looks at the run says %s", said)
+		}
+		var plain crds.TaskRun
+		_ = json.Unmarshal(raw, &plain)
+		if errs := TaskRunUpdate(&run, &plain, o); len(errs) > 0 && (plain.Status.StartTime == nil || !plain.IsPending()) {
+			t.Errorf("defaults are a change: %v", errs)
+		}
+	})
+}
+
+// FuzzTask: so it is with a Task; and what it says when it is about to run is no less.
+func FuzzTask(f *testing.F) {
+	seed(f, "task.txt")
+	seed(f, "variables.txt")
+	f.Fuzz(func(t *testing.T, raw []byte, strict bool) {
+		o := Options{Strict: strict, ParamEnum: strict, CEL: strict}
+		task, ok := judged(t, raw, Task, o, o.Defaults.Task)
+		if ok {
+			ResolvedTask(&task.Spec, field.NewPath("spec"), o)
+		}
+	})
+}
+
+// FuzzStepAction: and with a StepAction.
+func FuzzStepAction(f *testing.F) {
+	seed(f, "stepaction.txt")
+	f.Fuzz(func(t *testing.T, raw []byte, strict bool) {
+		o := Options{Strict: strict}
+		judged(t, raw, StepAction, o, o.Defaults.StepAction)
+	})
+}
+
+// seed adds the objects of a table.
+func seed(f *testing.F, file string) {
+	f.Helper()
+	table, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(table), "\n\n") {
+		text, _, _ := strings.Cut(block, "\n----\n")
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw, len(raw)%2 == 0)
+	}
+}
+
+// judged judges an object before and after its defaults are filled in, and returns it
+// with them. ok is false for what no API server would hand on.
+func judged[T any](t *testing.T, raw []byte, judge func(*T, Options) (field.ErrorList, []string), o Options, fill func(*T)) (object T, ok bool) {
+	t.Helper()
+	if json.Unmarshal(raw, &object) != nil {
+		return object, false
+	}
+	if _, err := json.Marshal(object); err != nil {
+		return object, false
+	}
+	started := time.Now()
+	before, warnings := judge(&object, o)
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("%d bytes took %s", len(raw), took)
+	}
+	if len(before) > maxErrors || len(warnings) > maxWarnings {
+		t.Errorf("%d errors, %d warnings", len(before), len(warnings))
+	}
+	fill(&object)
+	once := jsonOf(t, object)
+	fill(&object)
+	if twice := jsonOf(t, object); twice != once {
+		t.Errorf("defaults filled in once and twice:\n%s\n%s", once, twice)
+	}
+	if after, _ := judge(&object, o); len(before) == 0 && len(after) > 0 {
+		t.Errorf("with defaults it is refused: %v\n%s", after, once)
+	}
+	return object, true
+}
