@@ -61,13 +61,8 @@ func (r *report) pipelineOfRun(spec *crds.PipelineRunSpec, at *field.Path) {
 	case spec.PipelineRef != nil && spec.PipelineSpec != nil:
 		r.forbidden(at.Child("pipelineSpec"), "a run has one pipeline, and this one has pipelineRef, too: leave one of them")
 	}
-	ref := spec.PipelineRef
-	if ref == nil {
-		return
-	}
-	r.ref(ref.Name, ref.ResolverRef, at.Child("pipelineRef"))
-	if len(ref.Name) > maxName {
-		r.fails(at.Child("pipelineRef", "name"), ref.Name, "it becomes the value of a label, which has %d characters at most: choose a shorter name for the Pipeline", maxName)
+	if ref := spec.PipelineRef; ref != nil {
+		r.ref(ref.Name, ref.ResolverRef, at.Child("pipelineRef"))
 	}
 }
 
@@ -161,14 +156,26 @@ func (r *report) inlineUses(run *crds.PipelineRun, at *field.Path) {
 		}
 	}
 	for i := range spec.Finally {
-		if t := &spec.Finally[i]; isPlain(*t) {
+		t, at := &spec.Finally[i], at.Child("finally").Index(i)
+		r.doubt(func(r *report) { r.paramUses(t, known, at) })
+		if isPlain(*t) {
 			s := scopeOf(&t.TaskSpec.TaskSpec)
 			s.open = true
-			r.taskVariables(&t.TaskSpec.TaskSpec, at.Child("finally").Index(i).Child("taskSpec"), s)
+			r.taskVariables(&t.TaskSpec.TaskSpec, at.Child("taskSpec"), s)
 		}
 	}
 	if slices.ContainsFunc(spec.Tasks, isPlain) {
 		r.objects(spec.Params, at.Child("params"))
+	}
+}
+
+// doubt is a look at what Tekton's admission does not look at: what is wrong there, the
+// run finds out.
+func (r *report) doubt(look func(*report)) {
+	aside := &report{Options: r.Options}
+	look(aside)
+	for _, err := range aside.errs {
+		r.fails(field.NewPath(err.Field), field.OmitValueType{}, "%s", err.Detail)
 	}
 }
 
