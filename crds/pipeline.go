@@ -16,6 +16,8 @@ type Pipeline struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What the pipeline takes, runs and leaves.
+	// +kubebuilder:validation:XValidation:rule="has(self.tasks) || has(self.params) || has(self.description) || has(self.workspaces) || has(self.results) || has(self.displayName) || has(self.finally)",message="a pipeline needs tasks",fieldPath=".tasks",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="!has(self.finally) || size(self.finally) == 0 || has(self.tasks) && size(self.tasks) > 0",message="these run after tasks, and there are none: move one of them there",fieldPath=".finally"
 	Spec PipelineSpec `json:"spec,omitempty"`
 }
 
@@ -31,6 +33,7 @@ type PipelineSpec struct {
 	// results it refers to.
 	Tasks []PipelineTask `json:"tasks,omitempty"`
 	// Tasks that run when the graph has ended, well or not, all at once.
+	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.runAfter) || size(t.runAfter) == 0)",message="tasks of finally have no order among themselves, and run after all others: leave out runAfter"
 	Finally []PipelineTask `json:"finally,omitempty"`
 	// Volumes that a run must or may provide.
 	Workspaces []PipelineWorkspaceDeclaration `json:"workspaces,omitempty"`
@@ -64,8 +67,14 @@ type PipelineResult struct {
 
 // PipelineTask is one node of the graph: which task to run, with what, and when.
 // Exactly one of taskRef, taskSpec, pipelineRef and pipelineSpec is given.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.taskRef) ? 1 : 0) + (has(self.taskSpec) ? 1 : 0) + (has(self.pipelineRef) ? 1 : 0) + (has(self.pipelineSpec) ? 1 : 0) == 1",message="give exactly one of taskRef and taskSpec (or pipelineRef and pipelineSpec)"
+// +kubebuilder:validation:XValidation:rule="!has(self.onError) || self.onError != 'continue' || !has(self.retries) || self.retries <= 0",message="a task whose failure does not matter is not tried again: leave out retries, or onError",fieldPath=".onError"
 type PipelineTask struct {
 	// What other tasks of the pipeline call this one; a DNS label, unique in the pipeline.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 	// A name for people; may hold variables.
 	DisplayName string `json:"displayName,omitempty"`
@@ -73,8 +82,10 @@ type PipelineTask struct {
 	Description string `json:"description,omitempty"`
 	// The Task to run, by name or through a resolver; or, by another kind and
 	// apiVersion, what a custom-task controller is to run.
+	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == '' || !has(self.resolver) || self.resolver == ''",message="name a Task of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
 	TaskRef *TaskRef `json:"taskRef,omitempty"`
 	// The task to run, given here.
+	// +kubebuilder:validation:XValidation:rule="!has(self.apiVersion) || self.apiVersion == '' || has(self.kind) && self.kind != ''",message="say which kind of that apiVersion the custom task is",fieldPath=".kind",reason=FieldValueRequired
 	TaskSpec *EmbeddedTask `json:"taskSpec,omitempty"`
 	// The Pipeline to run as a task, by name or through a resolver. Needs the
 	// feature flag enable-api-fields=alpha.

@@ -15,6 +15,7 @@ type Task struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What the task takes, does and leaves.
+	// +kubebuilder:validation:XValidation:rule="has(self.steps) && size(self.steps) > 0",message="a task needs at least one step",fieldPath=".steps",reason=FieldValueRequired
 	Spec TaskSpec `json:"spec,omitempty"`
 }
 
@@ -27,10 +28,12 @@ type TaskSpec struct {
 	// What a run may or must set.
 	Params ParamSpecs `json:"params,omitempty"`
 	// The containers to run, in this order, each after the one before has ended well.
+	// +kubebuilder:validation:MaxItems=10000
 	Steps []Step `json:"steps,omitempty"`
 	// Values that each step starts from and may override.
 	StepTemplate *StepTemplate `json:"stepTemplate,omitempty"`
 	// Containers that run beside the steps and are stopped after the last of them.
+	// +kubebuilder:validation:MaxItems=10000
 	Sidecars []Sidecar `json:"sidecars,omitempty"`
 	// Volumes of the pod that steps and sidecars may mount.
 	Volumes []corev1.Volume `json:"volumes,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -60,18 +61,18 @@ func TestWrongTypesAreRefusedByName(t *testing.T) {
 // What users write is accepted, and no field of it is unknown.
 func TestWhatUsersWriteIsAccepted(t *testing.T) {
 	cases := []struct{ name, spec string }{
-		{"parameters of each kind", `params: [{name: s, value: x}, {name: a, value: [x, y]}, {name: o, value: {k: v}}]`},
-		{"parameters without quotes", `params: [{name: port, value: 5}, {name: b, value: true}, {name: e, value: ""}]`},
-		{"defaults of each kind", `taskSpec: {params: [{name: s, default: x}, {name: a, type: array, default: []}, {name: o, default: {k: v}}, {name: port, default: 8080}]}`},
+		{"parameters of each kind", `taskRef: {name: t}, params: [{name: s, value: x}, {name: a, value: [x, y]}, {name: o, value: {k: v}}]`},
+		{"parameters without quotes", `taskRef: {name: t}, params: [{name: port, value: 5}, {name: b, value: true}, {name: e, value: ""}]`},
+		{"defaults of each kind", `taskSpec: {steps: [{image: i}], params: [{name: s, default: x}, {name: a, type: array, default: []}, {name: o, default: {k: v}}, {name: port, default: 8080}]}`},
 		{"steps without names", `taskSpec: {steps: [{image: busybox, script: "exit 0"}]}`},
 		{"one environment variable twice", `taskSpec: {steps: [{env: [{name: A, value: "1"}, {name: A, value: "2"}]}]}`},
 		{"onError from a parameter", `taskSpec: {steps: [{onError: $(params.mode)}]}`},
 		{"a pull policy from a parameter", `taskSpec: {steps: [{imagePullPolicy: $(params.policy)}]}`},
-		{"no time limit", `timeout: "0"`},
-		{"durations", `timeout: 1h30m0.5s`},
-		{"words that mean nothing", `status: ""`},
-		{"a template as kubectl prints it", `workspaces: [{name: w, volumeClaimTemplate: {metadata: {creationTimestamp: null, labels: {a: b}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {}}}]`},
-		{"resources as numbers", `stepSpecs: [{name: a, computeResources: {requests: {cpu: 1, memory: 64Mi}}}]`},
+		{"no time limit", `taskRef: {name: t}, timeout: "0"`},
+		{"durations", `taskRef: {name: t}, timeout: 1h30m0.5s`},
+		{"words that mean nothing", `taskRef: {name: t}, status: ""`},
+		{"a template as kubectl prints it", `taskRef: {name: t}, workspaces: [{name: w, volumeClaimTemplate: {metadata: {creationTimestamp: null, labels: {a: b}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {}}}]`},
+		{"resources as numbers", `taskRef: {name: t}, stepSpecs: [{name: a, computeResources: {requests: {cpu: 1, memory: 64Mi}}}]`},
 		{"a workspace of a step without a path", `taskSpec: {steps: [{workspaces: [{name: w}]}]}`},
 		{"a mount path as people spell it", `taskSpec: {steps: [{workspaces: [{name: w, mountpath: /w}]}]}`},
 		{"a resolver", `taskRef: {resolver: git, params: [{name: url, value: https://example.com}, {name: depth, value: 1}]}`},
@@ -102,7 +103,7 @@ func TestEveryFieldIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wrong, unknown := newServer(t, filepath.Join(folder, definition)).create(decode(t, string(text)))
+		wrong, unknown := newServer(t, filepath.Join(folder, definition)).shape(decode(t, string(text)))
 		if len(wrong) > 0 || len(unknown) > 0 {
 			t.Errorf("%s: wrong: %v, unknown: %v", example, wrong.ToAggregate(), unknown)
 		}
@@ -123,8 +124,8 @@ func TestPipelineRunsAreHeldToTheirTypes(t *testing.T) {
 		{"a result has no value", `pipelineSpec: {results: [{name: a}]}`, "spec.pipelineSpec.results[0].value"},
 		{"a matrix is a list", `pipelineSpec: {tasks: [{name: a, matrix: [1]}]}`, "spec.pipelineSpec.tasks[0].matrix"},
 		{"accepted: a custom task", `pipelineSpec: {tasks: [{name: a, taskSpec: {apiVersion: x/v1, kind: W, spec: {any: [thing]}}}]}`, ""},
-		{"accepted: a negative timeout of a task", `pipelineSpec: {tasks: [{name: a, timeout: -1m, retries: -1}]}`, ""},
-		{"accepted: a matrix given a string", `pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: x}]}}]}`, ""},
+		{"accepted: a negative timeout of a task", `pipelineSpec: {tasks: [{name: a, taskRef: {name: t}, timeout: -1m, retries: -1}]}`, ""},
+		{"accepted: a matrix given a string", `pipelineSpec: {tasks: [{name: a, taskRef: {name: t}, matrix: {params: [{name: p, value: x}]}}]}`, ""},
 		{"accepted: a pipeline in a pipeline", `pipelineSpec: {tasks: [{name: a, pipelineSpec: {tasks: [{name: b, pipelineSpec: {tasks: []}}]}}]}`, ""},
 	}
 	pipelineRuns := newServer(t, filepath.Join(folder, "tekton.dev_pipelineruns.yaml"))
@@ -176,14 +177,18 @@ func taskRun(t *testing.T, spec string) map[string]any {
 		"apiVersion": "tekton.dev/v1",
 		"kind":       "TaskRun",
 		"metadata":   map[string]any{"name": "x"},
-		"spec":       decode(t, spec),
+		"spec":       decode(t, "{"+spec+"}"),
 	}
 }
 
 func decode(t *testing.T, text string) map[string]any {
 	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var object map[string]any
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+	if err := json.Unmarshal(raw, &object); err != nil { // whole numbers stay whole, as on a server
 		t.Fatal(err)
 	}
 	return object

@@ -66,7 +66,9 @@ func finish(definition *apiextensionsv1.CustomResourceDefinition) {
 		root := definition.Spec.Versions[i].Schema.OpenAPIV3Schema
 		crd.EditSchema(root, visitor(loosenArray))
 		crd.EditSchema(root, visitor(reflow))
+		boundRules(root, 0)
 	}
+	serveBeta(definition)
 }
 
 // reversion gives kinds that have not reached the version of the package their
