@@ -77,7 +77,7 @@ func (r *report) paramType(kind crds.ParamType, at *field.Path) bool {
 	if slices.Contains(types, kind) {
 		return true
 	}
-	r.refuse(field.NotSupported(at, kind, types))
+	unsupported(r, at, kind, types)
 	return false
 }
 
@@ -85,7 +85,7 @@ func (r *report) paramType(kind crds.ParamType, at *field.Path) bool {
 func (r *report) properties(properties map[string]crds.PropertySpec, at *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
 		if kind := properties[key].Type; kind != "" && kind != crds.ParamTypeString {
-			r.refuse(field.NotSupported(at.Key(key).Child("type"), kind, []crds.ParamType{crds.ParamTypeString}))
+			unsupported(r, at.Key(key).Child("type"), kind, []crds.ParamType{crds.ParamTypeString})
 		}
 	}
 }

@@ -27,25 +27,39 @@ type report struct {
 // result is what the functions of this package return.
 func (r *report) result() (field.ErrorList, []string) { return r.errs, r.warnings }
 
+// refuse adds an error, unless there are so many that nobody reads it.
 func (r *report) refuse(err *field.Error) {
-	if len(r.errs) < maxErrors {
+	if !r.full() {
 		r.errs = append(r.errs, err)
 	}
 }
 
+func (r *report) full() bool { return len(r.errs) >= maxErrors }
+
 // invalid is for a value that cannot be. The message says what to do.
 func (r *report) invalid(at *field.Path, value any, format string, args ...any) {
-	r.refuse(field.Invalid(at, shown(value), fmt.Sprintf(format, args...)))
+	if !r.full() {
+		r.refuse(field.Invalid(at, shown(value), fmt.Sprintf(format, args...)))
+	}
 }
 
 // required is for a field that is missing.
 func (r *report) required(at *field.Path, format string, args ...any) {
-	r.refuse(field.Required(at, fmt.Sprintf(format, args...)))
+	if !r.full() {
+		r.refuse(field.Required(at, fmt.Sprintf(format, args...)))
+	}
 }
 
 // forbidden is for a field that cannot be there.
 func (r *report) forbidden(at *field.Path, format string, args ...any) {
-	r.refuse(field.Forbidden(at, fmt.Sprintf(format, args...)))
+	if !r.full() {
+		r.refuse(field.Forbidden(at, fmt.Sprintf(format, args...)))
+	}
+}
+
+// unsupported is for a value that is not among those there are.
+func unsupported[T ~string](r *report, at *field.Path, value T, known []T) {
+	r.refuse(field.NotSupported(at, T(cut(string(value))), known))
 }
 
 // warn is for what is accepted, and will not do what its author expects.

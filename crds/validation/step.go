@@ -103,7 +103,7 @@ func (r *report) stepOnError(onError crds.OnErrorType, at *field.Path) {
 	if onError == "" || slices.Contains(known, onError) || strings.HasPrefix(string(onError), "$(params") && !r.Strict {
 		return
 	}
-	r.refuse(field.NotSupported(at, onError, known))
+	unsupported(r, at, onError, known)
 }
 
 // requests: the API server would say so of a container that nobody has heard of.
@@ -176,8 +176,10 @@ func (r *report) otherVariables(step *crds.Step, i int, at *field.Path, s *scope
 		ComputeResources: step.ComputeResources, SecurityContext: step.SecurityContext, Workspaces: step.Workspaces,
 		StdoutConfig: step.StdoutConfig, StderrConfig: step.StderrConfig,
 	}
-	for _, env := range step.Env {
-		rest.Env = append(rest.Env, corev1.EnvVar{ValueFrom: env.ValueFrom})
+	for j, env := range step.Env {
+		if env.ValueFrom != nil {
+			texts(env.ValueFrom, at.Child("env").Index(j).Child("valueFrom"), func(at *field.Path, text string) { r.text(at, text, s, place{step: i}) })
+		}
 	}
 	texts(rest, at, func(at *field.Path, text string) { r.text(at, text, s, place{step: i}) })
 }

@@ -86,7 +86,7 @@ func (r *report) taskKind(ref *crds.TaskRef, at *field.Path) {
 func (r *report) taskRunStatus(spec *crds.TaskRunSpec, at *field.Path) {
 	known := []crds.TaskRunSpecStatus{crds.TaskRunSpecStatusCancelled, crds.TaskRunSpecStatusPending}
 	if spec.Status != "" && !slices.Contains(known, spec.Status) {
-		r.refuse(field.NotSupported(at.Child("status"), spec.Status, known))
+		unsupported(r, at.Child("status"), spec.Status, known)
 	}
 	if spec.Status == "" && spec.StatusMessage != "" {
 		r.forbidden(at.Child("statusMessage"), "it is a word about status, which is empty: set that, or leave it out")

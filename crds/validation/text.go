@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,6 +13,9 @@ import (
 // texts calls found with every string in a value, as its JSON has it, in an order that
 // is always the same. Most values have no reference in them, and are not gone through.
 func texts(value any, at *field.Path, found func(at *field.Path, text string)) {
+	if reflect.ValueOf(value).IsZero() {
+		return
+	}
 	raw, err := json.Marshal(value)
 	if err != nil || !bytes.Contains(raw, []byte("$(")) {
 		return // what cannot be written was not read either: the API server has refused it

@@ -27,7 +27,7 @@ func (r *report) when(conditions crds.WhenExpressions, at *field.Path) {
 			continue
 		}
 		if w.Operator != crds.WhenIn && w.Operator != crds.WhenNotIn {
-			r.refuse(field.NotSupported(at.Index(i).Child("operator"), w.Operator, []crds.WhenOperator{crds.WhenIn, crds.WhenNotIn}))
+			unsupported(r, at.Index(i).Child("operator"), w.Operator, []crds.WhenOperator{crds.WhenIn, crds.WhenNotIn})
 		}
 		if len(w.Values) == 0 {
 			r.required(at.Index(i).Child("values"), "give the values to compare the input with")
