@@ -37,23 +37,23 @@ func (r *report) refuse(err *field.Error) {
 func (r *report) full() bool { return len(r.errs) >= maxErrors }
 
 // invalid is for a value that cannot be. The message says what to do.
-func (r *report) invalid(at *field.Path, value any, format string, args ...any) {
+func (r *report) invalid(at *field.Path, value any, why string, args ...any) {
 	if !r.full() {
-		r.refuse(field.Invalid(at, shown(value), fmt.Sprintf(format, args...)))
+		r.refuse(field.Invalid(at, shown(value), fmt.Sprintf(why, args...)))
 	}
 }
 
 // required is for a field that is missing.
-func (r *report) required(at *field.Path, format string, args ...any) {
+func (r *report) required(at *field.Path, why string, args ...any) {
 	if !r.full() {
-		r.refuse(field.Required(at, fmt.Sprintf(format, args...)))
+		r.refuse(field.Required(at, fmt.Sprintf(why, args...)))
 	}
 }
 
 // forbidden is for a field that cannot be there.
-func (r *report) forbidden(at *field.Path, format string, args ...any) {
+func (r *report) forbidden(at *field.Path, why string, args ...any) {
 	if !r.full() {
-		r.refuse(field.Forbidden(at, fmt.Sprintf(format, args...)))
+		r.refuse(field.Forbidden(at, fmt.Sprintf(why, args...)))
 	}
 }
 
@@ -63,23 +63,23 @@ func unsupported[T ~string](r *report, at *field.Path, value T, known []T) {
 }
 
 // warn is for what is accepted, and will not do what its author expects.
-func (r *report) warn(at *field.Path, format string, args ...any) {
+func (r *report) warn(at *field.Path, why string, args ...any) {
 	if len(r.warnings) >= maxWarnings {
 		return
 	}
-	warning := at.String() + ": " + fmt.Sprintf(format, args...)
+	warning := at.String() + ": " + fmt.Sprintf(why, args...)
 	if !slices.Contains(r.warnings, warning) {
 		r.warnings = append(r.warnings, warning)
 	}
 }
 
 // fails is for what Tekton's admission accepts, and no run can do.
-func (r *report) fails(at *field.Path, value any, format string, args ...any) {
+func (r *report) fails(at *field.Path, value any, why string, args ...any) {
 	if r.Strict {
-		r.invalid(at, value, format, args...)
+		r.invalid(at, value, why, args...)
 		return
 	}
-	r.warn(at, "the run will fail: "+format, args...)
+	r.warn(at, "the run will fail: "+why, args...)
 }
 
 // shown is a value as people want to see it in an error: not a script of 64 KiB.

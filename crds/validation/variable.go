@@ -103,10 +103,10 @@ type fault struct {
 	why     string
 }
 
-func wrong(format string, args ...any) *fault {
-	return &fault{refused: true, why: fmt.Sprintf(format, args...)}
+func wrong(why string, args ...any) *fault {
+	return &fault{refused: true, why: fmt.Sprintf(why, args...)}
 }
-func doubtful(format string, args ...any) *fault { return &fault{why: fmt.Sprintf(format, args...)} }
+func doubtful(why string, args ...any) *fault { return &fault{why: fmt.Sprintf(why, args...)} }
 
 // text looks at each reference of a text. One that is refused is enough.
 func (r *report) text(at *field.Path, text string, s *scope, in place) {
