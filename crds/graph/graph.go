@@ -63,7 +63,7 @@ func Draw(spec *crds.PipelineSpec, at *field.Path) (*Graph, []Fault) {
 		l.link(len(spec.Tasks)+i, at.Child("finally").Index(i))
 	}
 	if circle := g.sort(len(spec.Tasks)); circle != "" {
-		l.faults = append(l.faults, Fault{
+		l.fault(Fault{
 			Kind: Cycle, At: at.Child("tasks"), Value: circle,
 			Detail: "these tasks wait for each other, and none could begin: take out one of these runAfter, or of the references to results that make one wait",
 		})
@@ -91,6 +91,15 @@ type linking struct {
 	faults []Fault
 }
 
+// mostFaults is more than anybody reads.
+const mostFaults = 100
+
+func (l *linking) fault(f Fault) {
+	if len(l.faults) < mostFaults || f.Kind == Cycle {
+		l.faults = append(l.faults, f)
+	}
+}
+
 // link finds what a task refers to, and what it needs.
 func (l *linking) link(i int, at *field.Path) {
 	t := &l.Nodes[i]
@@ -100,7 +109,7 @@ func (l *linking) link(i int, at *field.Path) {
 		}
 		if f, ok := l.need(i, name); !ok {
 			f.At, f.Value = at.Child("runAfter").Index(j), name
-			l.faults = append(l.faults, f)
+			l.fault(f)
 		}
 	}
 	Texts(t.PipelineTask, at, func(text Text) {
@@ -115,7 +124,7 @@ func (l *linking) link(i int, at *field.Path) {
 			}
 			if f, ok := l.need(i, r.Task); !ok {
 				f.At, f.Place, f.Value = text.At, text.Place, "$("+r.Name+")"
-				l.faults = append(l.faults, f)
+				l.fault(f)
 			}
 		})
 	})
@@ -128,6 +137,8 @@ func (l *linking) need(i int, name string) (f Fault, ok bool) {
 	t := &l.Nodes[i]
 	other, there := l.byName[name]
 	switch {
+	case len(l.faults) >= mostFaults && (!there || other == i || l.Nodes[other].Final):
+		return f, false // which is not told
 	case !there:
 		return Fault{Kind: Missing, Final: t.Final, Detail: fmt.Sprintf("task %q depends on %q, which is no task of this pipeline: add a task of that name, or correct the name", t.Name, name)}, false
 	case other == i:

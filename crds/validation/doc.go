@@ -8,6 +8,7 @@
 //
 //	webhook ──▶ validation ◀── reconcile/taskrun, reconcile/pipelinerun
 //	               │ └──▶ crds/reference: what $(...) in a text means
+//	               ├────▶ crds/graph: what ties the tasks of a pipeline to each other
 //	               └────▶ crds/defaulting: two specs are compared as if both were defaulted
 //
 // # What it promises
@@ -18,9 +19,11 @@
 //  2. Each error is at the exact path of a field, from spec or metadata on, and says
 //     what is wrong and what to do (TestEveryErrorSaysWhatToDo).
 //  3. Pure: no context, no clock, no I/O, nothing remembered, and the object is not
-//     changed. Nothing that decodes makes it panic (FuzzTaskRun, FuzzTask).
+//     changed. Nothing that decodes makes it panic (FuzzTaskRun, FuzzTask,
+//     FuzzPipelineRun, FuzzPipeline).
 //  4. Time grows with the size of the object and no faster (BenchmarkTask,
-//     BenchmarkTaskRun); of more errors than people read the rest is left out.
+//     BenchmarkTaskRun, BenchmarkPipeline, BenchmarkPipelineRun); of more errors than
+//     people read the rest is left out.
 //  5. An object is judged as it will be when its defaults are filled in: an object that
 //     is accepted before that is accepted after it (TestDefaultsRefuseNothing).
 //

@@ -12,7 +12,10 @@ import (
 func PipelineRunUpdate(now, old *crds.PipelineRun, o Options) field.ErrorList {
 	r := &report{Options: o}
 	at := field.NewPath("spec")
-	changed := changes(defaulted(now, o.Defaults.PipelineRun).Spec, defaulted(old, o.Defaults.PipelineRun).Spec)
+	changed := changes(now.Spec, old.Spec)
+	if hasDefaults(changed) {
+		changed = changes(defaulted(now, o.Defaults.PipelineRun).Spec, defaulted(old, o.Defaults.PipelineRun).Spec)
+	}
 	started := old.HasStarted() || old.Status.PipelineSpec != nil
 	for _, name := range changed {
 		switch at := at.Child(name); {

@@ -99,7 +99,7 @@ func TestEveryErrorSaysWhatToDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := regexp.MustCompile(`^refused (spec|metadata)[.\w\[\]-]*: (Invalid value: .+[:,;] .+|Forbidden: .+: .+|Required value: .+|Unsupported value: .+: supported values: .+)$`)
+	said := regexp.MustCompile(`^refused (spec|metadata)[.\w\[\]/-]*: (Invalid value: .+[:,;] .+|Forbidden: .+: .+|Required value: .+|Unsupported value: .+: supported values: .+)$`)
 	for _, file := range tables {
 		table, err := os.ReadFile(file)
 		if err != nil {

@@ -19,7 +19,10 @@ import (
 func TaskRunUpdate(now, old *crds.TaskRun, o Options) field.ErrorList {
 	r := &report{Options: o}
 	at := field.NewPath("spec")
-	changed := changes(defaulted(now, o.Defaults.TaskRun).Spec, defaulted(old, o.Defaults.TaskRun).Spec)
+	changed := changes(now.Spec, old.Spec)
+	if hasDefaults(changed) {
+		changed = changes(defaulted(now, o.Defaults.TaskRun).Spec, defaulted(old, o.Defaults.TaskRun).Spec)
+	}
 	started := old.HasStarted() || old.Status.TaskSpec != nil || len(old.Status.RetriesStatus) > 0
 	for _, name := range changed {
 		switch at := at.Child(name); {
@@ -37,13 +40,20 @@ func TaskRunUpdate(now, old *crds.TaskRun, o Options) field.ErrorList {
 	return r.errs
 }
 
+// hasDefaults tells that fields which differ as they are written may be the same with
+// their defaults. It is rare: most updates are of metadata, or end a run.
+func hasDefaults(changed []string) bool {
+	return slices.ContainsFunc(changed, func(name string) bool { return name != "status" && name != "statusMessage" })
+}
+
 // changes are the fields of two specs that differ, as they are called in JSON,
 // sorted. No list and an empty one are the same, as 60m and 1h are.
 func changes[T any](now, old T) []string {
 	var changed []string
 	a, b := reflect.ValueOf(now), reflect.ValueOf(old)
 	for i := range a.NumField() {
-		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+		x, y := a.Field(i).Interface(), b.Field(i).Interface()
+		if !reflect.DeepEqual(x, y) && !equality.Semantic.DeepEqual(x, y) { // the first is fast, and says no too often
 			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
 			changed = append(changed, name)
 		}
