@@ -36,24 +36,25 @@ type Config struct {
 // may be called from any goroutine.
 type Proxy struct {
 	cfg       Config
-	authority authority
+	authority *Authority
 	door      *door
 	reverse   *httputil.ReverseProxy
 
 	serving sync.WaitGroup
 
-	mu        sync.Mutex
-	plan      []*planned
-	exchanges []*Exchange
-	counts    map[apiserver.Request]int
-	changed   chan struct{} // closed at each change of exchanges
+	mu          sync.Mutex
+	certificate *tls.Certificate
+	plan        []*planned
+	exchanges   []*Exchange
+	counts      map[apiserver.Request]int
+	changed     chan struct{} // closed at each change of exchanges
 }
 
 // New makes a Proxy, and the keys that its listener answers with.
 func New(cfg Config) (*Proxy, error) {
-	authority, err := newAuthority(time.Now())
+	authority, err := NewAuthority()
 	if err != nil {
-		return nil, fmt.Errorf("keys of a proxy: %w", err)
+		return nil, fmt.Errorf("a proxy: %w", err)
 	}
 	p := &Proxy{
 		cfg: cfg, authority: authority, door: newDoor(cfg.Listener),
@@ -69,21 +70,27 @@ func New(cfg Config) (*Proxy, error) {
 		ErrorHandler:   unanswered,
 		ErrorLog:       log.New(io.Discard, "", 0), // what is broken is broken on purpose, and told in exchanges
 	}
-	return p, nil
+	return p, p.Present(authority, aDay())
 }
 
 // URL is where the process is to ask, CA who vouches for that.
 func (p *Proxy) URL() string { return "https://" + p.door.address }
 
 // CA is the certificate, as PEM, of the authority that has signed the proxy's.
-func (p *Proxy) CA() []byte { return p.authority.pem }
+func (p *Proxy) CA() []byte { return p.authority.PEM() }
+
+func (p *Proxy) presented(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.certificate, nil
+}
 
 // Run serves until ctx ends, and returns when every answer has ended. It is called
 // once.
 func (p *Proxy) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{p.authority.certificate}, MinVersion: tls.VersionTLS12},
+		TLSConfig:         &tls.Config{GetCertificate: p.presented, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ConnContext:       withConn,
