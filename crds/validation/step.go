@@ -12,16 +12,23 @@ import (
 	"millrace/crds"
 )
 
+// MaxContainers is how many steps and sidecars a task can have: so many share 12 KiB of
+// termination messages, which is 120 bytes for each.
+const MaxContainers = 100
+
 // steps looks at all steps of a task, apart from their variables.
 func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
 	workspaces := declaredWorkspaces(spec)
 	if len(spec.Steps) == 0 {
 		r.required(at, "a task does what its steps do: give it at least one")
 	}
+	if n := len(spec.Steps) + len(spec.Sidecars); n > MaxContainers {
+		r.fails(at, field.OmitValueType{}, "the task has %d steps and sidecars and can have %d together, since the kubelet keeps no more of what they say when they end: put several commands into one step", n, MaxContainers)
+	}
 	names := make(map[string]bool, len(spec.Steps))
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
-		r.stepName(step.Name, at.Index(i).Child("name"), names)
+		r.stepName(step.Name, stepName(*step, i), at.Index(i).Child("name"), names)
 		if step.Ref != nil {
 			r.referringStep(step, at.Index(i))
 		} else {
@@ -31,22 +38,20 @@ func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
 	}
 }
 
-func (r *report) stepName(name string, at *field.Path, taken map[string]bool) {
-	if name == "" {
-		return
-	}
-	if len(validation.IsDNS1123Label(name)) > 0 {
-		r.invalid(at, name, "it becomes the name of a container, and can have small letters, digits and -, a letter or digit at both ends, and %d characters: choose another", validation.DNS1123LabelMaxLength)
+// stepName looks at the name of a step, which has another where it has none.
+func (r *report) stepName(own, name string, at *field.Path, taken map[string]bool) {
+	if own != "" && len(validation.IsDNS1123Label(own)) > 0 {
+		r.invalid(at, own, "it becomes the name of a container, and can have small letters, digits and -, a letter or digit at both ends, and %d characters: choose another", validation.DNS1123LabelMaxLength)
 	}
 	container := "step-" + name
 	container = container[:min(len(container), validation.DNS1123LabelMaxLength)]
 	switch {
-	case taken[name]:
-		r.invalid(at, name, "another step has the name: choose another")
+	case own != "" && taken["step "+own]:
+		r.invalid(at, own, "another step has the name: choose another")
 	case taken[container]:
-		r.fails(at, name, "another step's name begins with the same %d characters, and no more of it goes into the name of a container: choose another", len(container)-len("step-"))
+		r.fails(at, name, "another step's container has the name, which begins with the same %d characters: choose another", len(container)-len("step-"))
 	}
-	taken[name], taken[container] = true, true
+	taken["step "+own], taken[container] = true, true
 }
 
 // step looks at one that says itself what to run.

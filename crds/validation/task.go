@@ -27,6 +27,21 @@ func ResolvedTask(spec *crds.TaskSpec, at *field.Path, o Options) field.ErrorLis
 	return r.errs
 }
 
+// ReferringStep tells what a step says that refers to a StepAction, and cannot say, since
+// the StepAction does.
+func ReferringStep(step *crds.Step, at *field.Path, o Options) field.ErrorList {
+	r := &report{Options: o}
+	r.referringStep(step, at)
+	return r.errs
+}
+
+// DeclaredParams tells what is wrong with the declaration of parameters.
+func DeclaredParams(specs crds.ParamSpecs, at *field.Path, o Options) field.ErrorList {
+	r := &report{Options: o}
+	r.paramSpecs(specs, at)
+	return r.errs
+}
+
 // taskSpec looks at a task wherever it is written, apart from its variables.
 func (r *report) taskSpec(spec *crds.TaskSpec, at *field.Path) {
 	r.steps(spec, at.Child("steps"))
