@@ -1,0 +1,152 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"millrace/fifo"
+	"millrace/indexer"
+	"millrace/reflector"
+	"millrace/wire"
+)
+
+// Inspector is what there is to see of one run of the program. Make it with New.
+// All methods may be called from anywhere.
+type Inspector struct {
+	version string
+	leads   func() bool
+
+	mu          sync.Mutex
+	resources   []*Resource
+	controllers []*Controller
+}
+
+// New makes an Inspector that knows nothing yet, and starts nothing. The version
+// is the program's, and leads tells whether this replica does the work.
+func New(version string, leads func() bool) *Inspector {
+	return &Inspector{version: version, leads: leads}
+}
+
+// Controller is the queue and the pool of that name, whose keys are objects of a
+// resource. Call it once for each.
+func (i *Inspector) Controller(name, resource string) *Controller {
+	c := newController(name, resource)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.controllers = append(i.controllers, c)
+	return c
+}
+
+// Resource is the chain of that resource. Call it once for each.
+func (i *Inspector) Resource(name string) *Resource {
+	r := &Resource{name: name}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.resources = append(i.resources, r)
+	return r
+}
+
+func (i *Inspector) all() ([]*Resource, []*Controller) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.resources), slices.Clone(i.controllers)
+}
+
+func (i *Inspector) controller(name string) (*Controller, bool) {
+	_, all := i.all()
+	at := slices.IndexFunc(all, func(c *Controller) bool { return c.name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return all[at], true
+}
+
+func (i *Inspector) resource(name string) (*Resource, bool) {
+	all, _ := i.all()
+	at := slices.IndexFunc(all, func(r *Resource) bool { return r.name == name && r.stages.Load() != nil })
+	if at < 0 {
+		return nil, false
+	}
+	return all[at], true
+}
+
+// controllerNames are for people, in order.
+func (i *Inspector) controllerNames() []string {
+	_, all := i.all()
+	slices.SortFunc(all, func(a, b *Controller) int { return cmp.Compare(a.name, b.name) })
+	names := make([]string, len(all))
+	for n, c := range all {
+		names[n] = c.name
+	}
+	return names
+}
+
+// Resource is the chain of one resource, from the reflector to the store.
+type Resource struct {
+	name   string
+	stages atomic.Pointer[stages]
+
+	added, modified, deleted, bookmarks, others atomic.Uint64
+	lists                                       atomic.Uint64
+	failure                                     atomic.Pointer[failure]
+}
+
+// stages are what is looked at.
+type stages struct {
+	source *reflector.Reflector
+	fifo   *fifo.FIFO
+	store  *indexer.Indexer
+}
+
+// failure is the last exchange that failed, and when the next one is due.
+type failure struct {
+	reflector.Failure
+	next time.Time
+}
+
+// Source adds the resource's hooks to those of a reflector.
+func (r *Resource) Source(trace reflector.Trace) reflector.Trace {
+	event, listed, failed := trace.Event, trace.Listed, trace.Failed
+	trace.Event = func(e wire.EventType) {
+		if event != nil {
+			event(e)
+		}
+		r.counter(e).Add(1)
+	}
+	trace.Listed = func(l reflector.List) {
+		if listed != nil {
+			listed(l)
+		}
+		r.lists.Add(1)
+	}
+	trace.Failed = func(f reflector.Failure) {
+		if failed != nil {
+			failed(f)
+		}
+		r.failure.Store(&failure{f, time.Now().Add(f.Wait)})
+	}
+	return trace
+}
+
+func (r *Resource) counter(e wire.EventType) *atomic.Uint64 {
+	switch e {
+	case wire.Added:
+		return &r.added
+	case wire.Modified:
+		return &r.modified
+	case wire.Deleted:
+		return &r.deleted
+	case wire.Bookmark:
+		return &r.bookmarks
+	default:
+		return &r.others
+	}
+}
+
+// Attach says which stages the chain has.
+func (r *Resource) Attach(source *reflector.Reflector, f *fifo.FIFO, store *indexer.Indexer) {
+	r.stages.Store(&stages{source, f, store})
+}
