@@ -54,7 +54,6 @@ var table = map[string][]string{
 	"internal/e2efaults":  {"crds", "internal/faultproxy", "internal/simulation", "internal/simulation/apiserver"},
 	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
 	"internal/inspect":    {"handler", "predicate", "indexer", "reflector", "fifo", "wire", "workqueue", "reconcile"},
-	"internal/inspect":    {"handler", "predicate", "indexer", "reflector", "fifo", "wire", "workqueue", "reconcile"},
 	"internal/lint":       {},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"},
 	"internal/option":     {},
