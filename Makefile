@@ -96,8 +96,8 @@ sim: ## the whole program in a simulated cluster: SEEDS (100) storms of faults f
 	@$(if $(PLAN)$(SEED),SEED=$(SEED) $(call SIMULATION,^TestOnePlan$$),SEEDS=$(SEEDS) FROM=$(FROM) $(call SIMULATION,InAStorm))
 
 .PHONY: sim-plans
-sim-plans: ## a crash at every write, restarts with a stale cache, unseen changes, some of them others each day (PLANS=every: all)
-	@PLANS=$(or $(PLANS),all) $(call SIMULATION,AFaultAtAny)
+sim-plans: ## a crash at every write, restarts with a stale cache, unseen changes, some of them others each day (PLANS=every: all; ONLY=pipeline)
+	@PLANS=$(or $(PLANS),all) ONLY='$(ONLY)' $(call SIMULATION,AFaultAtAny)
 
 .PHONY: sim-few
 sim-few: ## a few of all simulations, others each day: those of make test

@@ -36,11 +36,12 @@ import (
 //	PLANS=all                 systematic plans: all crashes, of the rest today's part;
 //	                          PLANS=every: all; PLANS=10: so many of each kind
 //	                          none of them: a few of each, others each day
+//	ONLY=pipeline             of these, those of workloads whose names have that in them
 //	SHRINK=1m                 how long a failing plan is made smaller
 //	TIMELINES=DIRECTORY       where timelines are written. Default: .build/simulation
 const (
 	seedEnv, planEnv, seedsEnv, fromEnv, replaysEnv, plansEnv = "SEED", "PLAN", "SEEDS", "FROM", "REPLAYS", "PLANS"
-	shrinkEnv, timelinesEnv                                   = "SHRINK", "TIMELINES"
+	onlyEnv, shrinkEnv, timelinesEnv                          = "ONLY", "SHRINK", "TIMELINES"
 )
 
 // simulated is the program as a simulation runs it.
@@ -257,6 +258,9 @@ func firstDifference(t *testing.T, p simulation.Plan) string {
 func plans(t *testing.T) (all []simulation.Plan) {
 	t.Helper()
 	for i, w := range simulation.Workloads() {
+		if !strings.Contains(w.Name, os.Getenv(onlyEnv)) {
+			continue
+		}
 		r := play(t, simulation.Plan{Seed: turnstile.Seed(today()), Workload: w.Name})
 		if len(r.Violations) > 0 {
 			t.Error(explained(t, r))
