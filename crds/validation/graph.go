@@ -95,7 +95,8 @@ func (t tie) reference(one reference.Task, text graph.Text, besides bool) {
 	}
 }
 
-// result looks at the use of a result. What a task that is given here declares is known.
+// result looks at the use of a result. What a task that is given here declares is known;
+// a run knows it of all, and looks again.
 func (t tie) result(one reference.Task, text graph.Text, from *graph.Node) {
 	looks := text.Place == graph.Params && !t.of.Final
 	if from.Matrix != nil && !one.Whole {
@@ -114,7 +115,7 @@ func (t tie) result(one reference.Task, text graph.Text, from *graph.Node) {
 		}
 		return
 	}
-	t.complain(false, text, one, "task %q declares no result %q: declare it in the results of its taskSpec", one.Task, one.Result)
+	t.warn(text.At, "the run will fail: $(%s): task %q declares no result %q: declare it in the results of its taskSpec", one.Name, one.Task, one.Result)
 }
 
 // contexts are what a pipeline knows of itself and of its run.

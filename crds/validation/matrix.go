@@ -46,11 +46,11 @@ func (r *report) matrix(t *crds.PipelineTask, at *field.Path) {
 }
 
 // matrixValue wants an array where there are several, and a string where there is one. A
-// reference may become either.
+// reference may become either, so that the run looks again, when it has.
 func (r *report) matrixValue(param crds.Param, want crds.ParamType, at *field.Path) {
 	_, whole := reference.Whole(param.Value.StringVal)
 	if kind := defaulting.ValueType(param.Value); kind != want && !whole {
-		r.fails(at.Child("value"), field.OmitValueType{}, "it is of type %s and must be of type %s: write it as that", kind, want)
+		r.warn(at.Child("value"), "the run will fail: it is of type %s and must be of type %s: write it as that", kind, want)
 	}
 }
 

@@ -48,10 +48,10 @@ func (r *report) pipelineResult(value crds.ParamValue, sources map[string]bool, 
 }
 
 // resultText wants nothing but references to results in a text, each to a task that is
-// there, and none of the text before the first: Tekton takes none.
+// there. Text before the first a run can have; Tekton takes none.
 func (r *report) resultText(text string, sources map[string]bool, at *field.Path) {
 	first, rest, refers := strings.Cut(text, "$")
-	if refers && first != "" {
+	if refers && first != "" && !r.Strict {
 		r.invalid(at, text, "a result of a pipeline begins with a reference: leave out the text before it, or have a task put it there")
 		return
 	}

@@ -42,10 +42,10 @@ func (r *report) part(part *metav1.Duration, whole time.Duration, at *field.Path
 	}
 }
 
-// parts: Tekton refuses two limits under a whole that has none, too.
+// parts: two limits under a whole that has none a run can have; Tekton refuses them, too.
 func (r *report) parts(tasks, finally, whole time.Duration, at *field.Path) {
 	switch {
-	case whole == 0 && tasks+finally > 0:
+	case whole == 0 && tasks+finally > 0 && !r.Strict:
 		r.forbidden(at.Child("finally"), "timeouts.pipeline is 0, and of a run without a limit only tasks or finally can have one: leave one of them out, or give timeouts.pipeline at least %s", tasks+finally)
 	case whole > 0 && tasks <= whole && finally <= whole && tasks+finally > whole:
 		r.invalid(at.Child("finally"), finally.String(), "together with tasks it is %s, and the whole run may take %s: make one of them shorter, or timeouts.pipeline longer", tasks+finally, whole)
