@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"millrace/crds"
+	"millrace/crds/defaulting"
+	"millrace/crds/validation"
+)
+
+// A kind is what is known of one: how a decision about it is made.
+type kind struct {
+	versions  []string // in which it may come; a webhook configuration has the API server convert others
+	byDefault func(object []byte, o validation.Options) ([]operation, error)
+	validate  func(a asked, o validation.Options) decision
+}
+
+type kindTable map[schema.GroupKind]kind
+
+func kinds() kindTable {
+	tekton := func(name string) schema.GroupKind { return schema.GroupKind{Group: crds.Group, Kind: name} }
+	return kindTable{
+		tekton(crds.KindTask):        of(defaulting.Defaults.Task, validation.Task, nil, crds.Version),
+		tekton(crds.KindTaskRun):     of(defaulting.Defaults.TaskRun, validation.TaskRun, validation.TaskRunUpdate, crds.Version),
+		tekton(crds.KindPipeline):    of(defaulting.Defaults.Pipeline, validation.Pipeline, nil, crds.Version),
+		tekton(crds.KindPipelineRun): of(defaulting.Defaults.PipelineRun, validation.PipelineRun, validation.PipelineRunUpdate, crds.Version),
+		tekton(crds.KindStepAction):  of(defaulting.Defaults.StepAction, validation.StepAction, nil, crds.VersionStepActions, "v1alpha1"),
+		tekton(crds.KindCustomRun):   of(defaulting.Defaults.CustomRun, validation.CustomRun, nil, crds.VersionCustomRuns),
+		{Group: crds.GroupResolution, Kind: crds.KindResolutionRequest}: of(
+			defaulting.Defaults.ResolutionRequest, validation.ResolutionRequest, nil, crds.VersionResolution),
+	}
+}
+
+// of makes a kind of its rules. The type of the object is known in here alone.
+func of[T any](
+	fill func(defaulting.Defaults, *T),
+	judge func(*T, validation.Options) (field.ErrorList, []string),
+	judgeUpdate func(now, old *T, o validation.Options) field.ErrorList,
+	versions ...string,
+) kind {
+	decode := func(raw []byte) (*T, error) {
+		object := new(T)
+		return object, json.Unmarshal(raw, object)
+	}
+	return kind{
+		versions: versions,
+		byDefault: func(raw []byte, o validation.Options) ([]operation, error) {
+			object, err := decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			before := encode(object)
+			fill(o.Defaults, object)
+			return patch(raw, before, encode(object))
+		},
+		validate: func(a asked, o validation.Options) (d decision) {
+			object, err := decode(a.object)
+			if err != nil {
+				return decision{errs: field.ErrorList{misfit(err)}}
+			}
+			d.errs, d.warnings = judge(object, o)
+			if !a.update {
+				return d
+			}
+			old, err := decode(a.old)
+			if err != nil { // what is stored is no object of this kind: any that is one may take its place
+				return d
+			}
+			if len(d.errs) > 0 {
+				before, _ := judge(old, o)
+				d.forgive(before)
+			}
+			if judgeUpdate != nil {
+				d.errs = append(d.errs, judgeUpdate(object, old, o)...)
+			}
+			return d
+		},
+	}
+}
+
+// forgive makes warnings of the errors that an object had before its update, which
+// somebody who wants to change something else of it is not to blame for.
+func (d *decision) forgive(before field.ErrorList) {
+	had := map[string]bool{}
+	for _, e := range before {
+		had[e.Error()] = true
+	}
+	d.errs = slices.DeleteFunc(d.errs, func(e *field.Error) bool {
+		if had[e.Error()] {
+			d.warnings = append(d.warnings, "was wrong before: "+e.Error())
+		}
+		return had[e.Error()]
+	})
+}
+
+// find looks a kind up.
+func (t kindTable) find(gvk schema.GroupVersionKind) (kind, error) {
+	k, known := t[gvk.GroupKind()]
+	if !known || !slices.Contains(k.versions, gvk.Version) {
+		return kind{}, fmt.Errorf("this webhook knows nothing of %s: its configuration should not ask it", gvk)
+	}
+	return k, nil
+}
+
+// byDefault answers with the patch that fills in defaults. An object that does not fit
+// its type passes: the API server has not looked at its schema yet, and says it better.
+func (t kindTable) byDefault(a asked, o validation.Options) decision {
+	k, err := t.find(a.kind)
+	if err != nil {
+		return badObject(err.Error())
+	}
+	if a.settled() {
+		return decision{}
+	}
+	changes, err := k.byDefault(a.object, o)
+	if err != nil {
+		return decision{}
+	}
+	return decision{patch: changes}
+}
+
+func (t kindTable) validate(a asked, o validation.Options) decision {
+	k, err := t.find(a.kind)
+	if err != nil {
+		return badObject(err.Error())
+	}
+	if a.settled() {
+		return decision{}
+	}
+	return k.validate(a, o)
+}
+
+// misfit is what is wrong with JSON that is not that of the type.
+func misfit(err error) *field.Error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		parts := strings.Split(wrong.Field, ".")
+		return field.TypeInvalid(field.NewPath(parts[0], parts[1:]...), wrong.Value, "must be "+wrong.Type.String())
+	}
+	return field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error())
+}
