@@ -25,10 +25,10 @@ import (
 
 	"millrace/crds"
 	"millrace/internal/metrics"
+	"millrace/internal/settings"
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
-	"millrace/transform"
 )
 
 // clients is what the program asks of the world outside, and what it learned
@@ -46,9 +46,8 @@ type clients struct {
 	recorder record.EventRecorder
 	close    func() // sends what the recorder still has, as far as it can
 
-	transform       transform.Func
-	taskRuns        taskrun.Config // what the ConfigMaps say about runs
-	pipelineRuns    pipelinerun.Config
+	settings        *settings.Settings           // what the ConfigMaps say
+	configMaps      map[string]*corev1.ConfigMap // as they were found
 	entrypointImage string
 	entrypointMode  taskrun.Mode
 }
@@ -112,17 +111,9 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	if c.images, err = taskrun.NewRegistry(taskrun.RegistryConfig{Mirror: cfg.registryMirror}); err != nil {
 		return nil, fmt.Errorf("--registry-mirror=%s: %w", cfg.registryMirror, err)
 	}
-	settings, err := readSettings(ctx, cfg.namespace, core)
-	if err != nil {
+	if c.configMaps, err = getConfigMaps(ctx, cfg.namespace, core); err != nil {
 		return nil, err
 	}
-	c.transform = settings.transform()
-	settings.taskRuns(&c.taskRuns)
-	settings.pipelineRuns(&c.pipelineRuns)
-	if err := settings.err(); err != nil {
-		return nil, err
-	}
-	settings.warn(ctx)
 	if c.entrypointImage, err = entrypointImage(ctx, cfg, core); err != nil {
 		return nil, err
 	}
@@ -130,6 +121,7 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 		return nil, err
 	}
 	c.recorder, c.close = recorder(core)
+	c.settings = newSettings(ctx, cfg.namespace, c.configMaps, registry, c.recorder)
 	return c, nil
 }
 
@@ -220,20 +212,17 @@ func recorder(core typedcorev1.CoreV1Interface) (record.EventRecorder, func()) {
 }
 
 func taskRunConfig(cfg config, api *clients) taskrun.Config {
-	c := api.taskRuns
-	c.EntrypointImage = api.entrypointImage
-	c.Mode = api.entrypointMode
-	c.ManagedBy = cfg.managedBy
-	c.Resolver = cfg.mayResolve
-	c.Release = commit(version)
-	return c
+	return taskrun.Config{
+		EntrypointImage: api.entrypointImage,
+		Mode:            api.entrypointMode,
+		ManagedBy:       cfg.managedBy,
+		Resolver:        cfg.mayResolve,
+		Release:         commit(version),
+	}
 }
 
-func pipelineRunConfig(cfg config, api *clients) pipelinerun.Config {
-	c := api.pipelineRuns
-	c.ManagedBy = cfg.managedBy
-	c.Resolver = cfg.mayResolve
-	return c
+func pipelineRunConfig(cfg config) pipelinerun.Config {
+	return pipelinerun.Config{ManagedBy: cfg.managedBy, Resolver: cfg.mayResolve}
 }
 
 // commit is the seven digits, and the word dirty, at the end of what git

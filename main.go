@@ -31,6 +31,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -39,6 +40,7 @@ import (
 	"millrace/handler"
 	"millrace/indexer"
 	"millrace/internal/metrics"
+	"millrace/internal/settings"
 	"millrace/predicate"
 	"millrace/reconcile"
 	"millrace/reconcile/pipelinerun"
@@ -121,7 +123,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
-	cut := api.transform
+	cut := api.settings.Now().Transform()
 	from := func(resource, kind string, format wire.Format) reflector.Config {
 		return reflector.Config{Kind: kind, Format: format, Pulse: api.pulse, Rand: on.random(resource)}
 	}
@@ -183,6 +185,20 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	accounts := chainOf(api.core, "serviceaccounts", from("serviceaccounts", "ServiceAccount", wire.Protobuf))
 	limitRanges := chainOf(api.core, "limitranges", from("limitranges", "LimitRange", wire.Protobuf))
 
+	// The ConfigMaps with the settings wake nobody either: what they say by then is what
+	// the next reconcile goes by.
+	var settingsChains []settingsChain
+	for _, name := range settings.Names() {
+		asked := from("configmaps", "ConfigMap", wire.Protobuf)
+		asked.Namespace, asked.FieldSelector = cfg.namespace, "metadata.name="+name
+		c := settingsChain{chain: newChain(api.core, "configmaps", cut, registry.Chain("configmaps/"+name), asked)}
+		c.key = types.NamespacedName{Namespace: cfg.namespace, Name: name}
+		if found := api.configMaps[name]; found != nil {
+			c.begunWith = found.UID
+		}
+		settingsChains = append(settingsChains, c)
+	}
+
 	// The reconcilers read the caches, decoded on read, and write to the server.
 	// They work for as long as this process may: until the Lease is lost.
 	gate := reconcile.NewGate()
@@ -206,6 +222,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Images:   api.images,
 		Recorder: api.recorder,
 		Trace:    registry.TaskRuns(),
+		Settings: func(c *taskrun.Config) { api.settings.Now().TaskRuns(c) },
 	})
 	// A pod that began and went while its run waited its turn no reconcile will see,
 	// nor one that went while another replica led. What is told of runs that are
@@ -235,7 +252,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 
 	// PipelineRuns look at the runs that they have made through summaries of them.
 	pipelineGate := reconcile.NewGate()
-	pipelineRunReconciler := pipelinerun.New(pipelineRunConfig(cfg, api), pipelinerun.Parts{
+	pipelineRunReconciler := pipelinerun.New(pipelineRunConfig(cfg), pipelinerun.Parts{
 		Caches: pipelinerun.Caches{
 			PipelineRun:  indexer.Read[crds.PipelineRun](pipelineRuns.Indexer).Get,
 			Head:         indexer.Read[pipelinerun.Head](pipelineRuns.Indexer).Get,
@@ -253,6 +270,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Gate:     pipelineGate,
 		Recorder: api.recorder,
 		Trace:    registry.PipelineRuns(),
+		Settings: func(c *pipelinerun.Config) { api.settings.Now().PipelineRuns(c) },
 	})
 	pipelineRunPool := reconcile.NewPool("pipelinerun", pipelineRunQueue, while(mayWork, pipelineRunReconciler.Reconcile), reconcile.PoolConfig{
 		Workers:      cfg.workers,
@@ -284,15 +302,26 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		c.run(caching, parts)
 		pack(c.Indexer, nil)
 	}
+	for _, c := range settingsChains {
+		c.keep(caching, parts, api.settings)
+	}
 	parts.Go(func() error {
-		return serve(caching, listener, registry.Handler(), readiness(ctx, taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
-			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer))
+		caches := []*indexer.Indexer{taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
+			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer}
+		for _, c := range settingsChains {
+			caches = append(caches, c.Indexer)
+		}
+		ready := readiness(ctx, caches...)
+		return serve(caching, listener, registry.Handler(), func() error { return errors.Join(ready(), notGood(api.settings)) })
 	})
 	parts.Go(func() error {
 		defer stopCaching()
 		working, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
+		if !awaitGood(working, api.settings) {
+			return nil
+		}
 		work := unlessStopped(ctx, func(ctx context.Context) error {
 			waiting.takeOver(taskRuns, taskRunQueue)
 			waiting.takeOver(pipelineRuns.Indexer, pipelineRunQueue)

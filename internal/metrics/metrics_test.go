@@ -67,6 +67,7 @@ func wired(t *testing.T) *Registry {
 	pipelines.Done(pipelinerun.Done{Status: "False", Reason: "Cancelled", Duration: time.Second})
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second, PipelineRun: "release"})
 	r.Leader("millrace-controller")(true)
+	r.Settings()("config-defaults", "default-timeout-minutes", true)
 
 	next := roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })
 	request := httptest.NewRequest(http.MethodGet, "https://server/api/v1/pods", nil)

@@ -23,8 +23,10 @@ type Complaint struct {
 	ConfigMap, Key, Value string
 	UID                   types.UID // of the ConfigMap
 	Fault                 Fault
-	// Of an invalid value: what is wanted, and what is in force in its place.
+	// Of an invalid value: what is wanted, and what is in force in its place. Without a
+	// good one before, that is a default which nobody has asked for: see Settings.Good.
 	Wants, InForce string
+	NeverGood      bool
 }
 
 // a configMap is one as it was last seen.
@@ -47,7 +49,8 @@ type reading struct {
 
 // read parses the ConfigMaps. A value that is not valid leaves the last good one, or
 // the default, in force. It is a function of its arguments, and changes good: a key
-// whose value is fine has it there then.
+// whose value is fine has it there then. Of a ConfigMap that nobody has seen yet nobody
+// knows.
 func read(from map[string]configMap, good last) reading {
 	v := new(Values)
 	r := reading{values: v}
@@ -56,12 +59,13 @@ func read(from map[string]configMap, good last) reading {
 	for _, k := range v.keys() {
 		at := id{k.ConfigMap, k.Name}
 		served[at] = true
-		given := from[k.ConfigMap]
+		given, seen := from[k.ConfigMap]
 		text := strings.TrimSpace(given.data[k.Name])
 		if err := set(k, text); err != nil {
-			_ = set(k, good[at]) // which it took before
-			all = append(all, Complaint{ConfigMap: k.ConfigMap, Key: k.Name, Value: text, UID: given.uid, Fault: Invalid, Wants: err.Error(), InForce: k.Text()})
-		} else {
+			before, had := good[at]
+			_ = set(k, before) // which it took then
+			all = append(all, Complaint{ConfigMap: k.ConfigMap, Key: k.Name, Value: text, UID: given.uid, Fault: Invalid, Wants: err.Error(), InForce: k.Text(), NeverGood: !had})
+		} else if seen {
 			good[at] = text
 		}
 		r.texts = append(r.texts, k.Text())

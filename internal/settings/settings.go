@@ -29,9 +29,9 @@
 //
 // # Goroutines
 //
-// The package starts none. Take is called by those that run the chains, one for each
-// ConfigMap, and by who starts; Now by everybody. A Trace is called by Take, one call
-// at a time.
+// The package starts none. Take and Gone are called by those that run the chains, one
+// for each ConfigMap, and by who starts; Now by everybody. A Trace is called by Take
+// and Gone, one call at a time.
 package settings
 
 import (
@@ -95,13 +95,27 @@ func (s *Settings) Complaints() []Complaint {
 	return slices.Clone(s.read.complaints)
 }
 
-// Take takes in what a ConfigMap says. One that is not there, or is gone, has no UID
-// and no data. The first one of a name changes nothing: it is what there was.
+// Take takes in what a ConfigMap says. The first one of a name is what there was, and
+// no change.
 func (s *Settings) Take(name string, uid types.UID, data map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.takeLocked(name, configMap{uid, maps.Clone(data)})
+}
+
+// Gone takes in that the ConfigMap with that UID is no more; without a UID, that there
+// is none to begin with. If another has come in its place, nothing happens.
+func (s *Settings) Gone(name string, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name].uid == uid {
+		s.takeLocked(name, configMap{})
+	}
+}
+
+func (s *Settings) takeLocked(name string, now configMap) {
 	_, again := s.seen[name]
-	s.seen[name] = configMap{uid, maps.Clone(data)}
+	s.seen[name] = now
 	before := s.read
 	s.read = read(s.seen, s.last)
 	s.now.Store(s.read.values)

@@ -177,9 +177,20 @@ func TestADeletedConfigMapIsDefaults(t *testing.T) {
 	s := settings.New(d.trace())
 	s.Take(settings.FeatureFlags, "1", map[string]string{"keep-pod-on-cancel": "true"})
 	s.Take(settings.ConfigDefaults, "2", map[string]string{"default-timeout-minutes": "5"})
-	s.Take(settings.ConfigDefaults, "", nil)
+	s.Gone(settings.ConfigDefaults, "2")
 	d.told(t, `default-timeout-minutes is now "60", and was "5"`)
 	if v := s.Now(); v.DefaultTimeout != time.Hour || !v.KeepPodOnCancel {
+		t.Errorf("%+v", v)
+	}
+}
+
+// That a ConfigMap is gone may be told late, when there is another one of its name.
+func TestALateDeletionIsNotThatOfTheNextOne(t *testing.T) {
+	s := settings.New(settings.Trace{})
+	s.Take(settings.ConfigDefaults, "1", map[string]string{"default-timeout-minutes": "5"})
+	s.Take(settings.ConfigDefaults, "2", map[string]string{"default-timeout-minutes": "7"})
+	s.Gone(settings.ConfigDefaults, "1")
+	if v := s.Now(); v.DefaultTimeout != 7*time.Minute {
 		t.Errorf("%+v", v)
 	}
 }
@@ -190,7 +201,7 @@ func TestWhatWasNeverGoodIsWaitedFor(t *testing.T) {
 	var d diary
 	s := settings.New(d.trace())
 	s.Take(settings.FeatureFlags, "1", map[string]string{"disable-creds-init": "ture"})
-	s.Take(settings.ConfigDefaults, "", nil)
+	s.Gone(settings.ConfigDefaults, "")
 	d.told(t, `feature-flags: disable-creds-init: "ture" is not valid`)
 	if good(s) {
 		t.Error("nobody knows whether credentials are to be kept from steps")
@@ -199,6 +210,13 @@ func TestWhatWasNeverGoodIsWaitedFor(t *testing.T) {
 	d.told(t, `disable-creds-init is now "true", and was "false"`, `feature-flags: disable-creds-init is right`)
 	if !good(s) || !s.Now().DisableCredentials {
 		t.Errorf("good: %v, %+v", good(s), s.Now())
+	}
+	// It is so whichever of the two is told of first.
+	other := settings.New(settings.Trace{})
+	other.Gone(settings.ConfigDefaults, "")
+	other.Take(settings.FeatureFlags, "1", map[string]string{"disable-creds-init": "ture"})
+	if good(other) {
+		t.Error("it was told of last, and nobody minds")
 	}
 	// Later mistakes have something to fall back on.
 	s.Take(settings.FeatureFlags, "1", map[string]string{"disable-creds-init": "flase"})
@@ -212,7 +230,7 @@ func TestOneConfigMapIsNotAll(t *testing.T) {
 	if s.Take(settings.FeatureFlags, "1", nil); good(s) {
 		t.Error("nobody has said anything of config-defaults")
 	}
-	if s.Take(settings.ConfigDefaults, "", nil); !good(s) {
+	if s.Gone(settings.ConfigDefaults, ""); !good(s) {
 		t.Error("both were told of")
 	}
 }

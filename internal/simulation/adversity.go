@@ -55,6 +55,7 @@ func adversities() []Workload {
 			w.creates(first, "blue", "a", long)
 			w.cancels(first+45*time.Second, "blue", "a") // a restart and what it has missed are over
 		}},
+		{Name: "a shorter default time-out", Users: aShorterTimeout},
 		{Name: "compaction while cut off", Users: func(w *World) {
 			w.account("blue")
 			w.creates(first, "blue", "a", slow)

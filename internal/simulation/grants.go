@@ -86,7 +86,7 @@ func (g Grant) allows(r apiserver.Request) bool {
 	}
 	return g.Verb == r.Verb && g.Group == r.Group && g.Resource == resource &&
 		(g.Namespace == "" || g.Namespace == r.Key.Namespace) &&
-		(g.Name == "" || g.Name == r.Key.Name)
+		(g.Name == "" || g.Name == cmp.Or(r.Key.Name, r.Only))
 }
 
 // onlyWhatIsGranted is the first half of I13: the program asks for nothing that it

@@ -26,13 +26,15 @@ func Scenarios() []Workload {
 		{"ServiceAccount", "service account", noServiceAccount()},
 		{"namespace", "being terminated", namespaceGoes("blue")},
 	}
-	all := make([]Workload, 0, len(refusals)+3)
+	all := make([]Workload, 0, len(refusals)+5)
 	for _, r := range refusals {
 		all = append(all, Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)})
 	}
 	return append(all,
 		Workload{Name: TheFlood, Lasts: floodBegins + 5*time.Second, Users: flood, brief: true, quick: true, judge: fairToTheSmall},
 		Workload{Name: "refers to what is not there", Lasts: time.Minute, Users: refersToNothing},
+		Workload{Name: "settings go wrong", Lasts: 6 * time.Minute, Users: settingsGoWrong, judge: waitsForSense("1 minute", 0)},
+		Workload{Name: "settings make no sense at the start", Lasts: 3 * time.Minute, Users: startsWithNonsense, judge: waitsForSense("soon", startsMakingSense)},
 		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
 	)
 }

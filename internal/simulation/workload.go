@@ -87,6 +87,9 @@ func stormUsers(w *World) {
 	for i := range 8 {
 		w.editsTask(seed.Between(0, storm, "edit", fmt.Sprint(i)), namespaces[i%3], i+2)
 	}
+	for _, minutes := range []string{"45", "0", "", "90"} { // more than any run of a storm takes
+		w.setsDefaults(seed.Between(0, storm, "setting", minutes), minutes)
+	}
 }
 
 // stormRun has a TaskRun of some kind created at some time, and often something done

@@ -16,9 +16,10 @@ type Request struct {
 	Resource    string
 	Subresource string
 	Key         types.NamespacedName
-	Continues   bool // a list: it asks for another page
-	Initial     bool // a watch: it asks for the present objects first
-	Nth         int  // of those that are otherwise equal, from 1
+	Only        string // a list or a watch: the one name that it asks for
+	Continues   bool   // a list: it asks for another page
+	Initial     bool   // a watch: it asks for the present objects first
+	Nth         int    // of those that are otherwise equal, from 1
 }
 
 // String names the request, for people and for draws.
@@ -32,6 +33,9 @@ func (r Request) String() string {
 	}
 	if r.Subresource != "" {
 		path += "/" + r.Subresource
+	}
+	if r.Only != "" {
+		path += "?" + r.Only
 	}
 	verb := r.Verb
 	switch {

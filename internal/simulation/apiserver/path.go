@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -47,7 +48,21 @@ func (s *Server) parse(r *http.Request, a ask) *ask {
 		a.Verb = "watch"
 	}
 	a.Continues, a.Initial = a.query.Has("continue"), a.query.Get("sendInitialEvents") == "true"
+	if a.Verb == "list" || a.Verb == "watch" {
+		a.Only = onlyName(a.query.Get("fieldSelector"))
+	}
 	return &a
+}
+
+// onlyName is the name that a selection by fields narrows to, if it does. Servers ask
+// the authorizer for that name then, so that a right to it alone will do.
+func onlyName(selector string) string {
+	by, err := fields.ParseSelector(selector)
+	if err != nil {
+		return ""
+	}
+	name, _ := by.RequiresExactMatch("metadata.name")
+	return name
 }
 
 func verb(r *http.Request, a ask) string {
