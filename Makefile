@@ -139,6 +139,11 @@ dialogue: ## the exchanges that the model API server is held to, with a real one
 acceptance: ## apply each file of DIR (or those that LIST names), wait, say pass or fail
 	@$(GO) run ./internal/acceptance -dir "$(DIR)" $(if $(LIST),-list "$(LIST)")
 
+.PHONY: acceptance-validation
+acceptance-validation: ## does the cluster accept and refuse what CASES says, and say where
+	@$(GO) build -o $(BUILD)/bin/acceptance ./internal/acceptance
+	@$(BUILD)/bin/acceptance -cases "$(or $(CASES),internal/acceptance/testdata/validation.json)"
+
 .PHONY: e2e
 e2e: ## the end-to-end tests alone, on a devcluster that has Millrace (AUDIT_LOG: its audit log)
 	$(GO) test -count=1 -tags e2e -v ./internal/e2e
@@ -146,6 +151,12 @@ e2e: ## the end-to-end tests alone, on a devcluster that has Millrace (AUDIT_LOG
 .PHONY: bench-e2e
 bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
 	@$(GO) run ./internal/bench $(if $(AUDIT_LOG),-audit "$(AUDIT_LOG)")
+
+##@ To learn from
+
+.PHONY: tour
+tour: ## one object's life through every stage of the chain, in this terminal (STEP=1: Enter by Enter)
+	@$(GO) run ./examples/tour $(if $(STEP),-step)
 
 .PHONY: clean
 clean: ## remove what make built here
@@ -155,4 +166,4 @@ clean: ## remove what make built here
 help: ## print this
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+		/^[a-z0-9-]+:.*## / {printf "  %-21s %s\n", $$1, $$2}' Makefile

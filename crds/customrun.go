@@ -30,15 +30,15 @@ type CustomRun struct {
 // CustomRunSpec says what to run, and with what.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.customRef) != has(self.customSpec)",message="give exactly one of customRef and customSpec",fieldPath=".customRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.statusMessage) || self.statusMessage == '' || has(self.status) && self.status != ''",message="it says why the run was cancelled: give status as well, or leave it out",fieldPath=".statusMessage",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.statusMessage) || self.statusMessage == \"\" || has(self.status) && self.status != \"\"",message="it says why the run was cancelled: give status as well, or leave it out",fieldPath=".statusMessage",reason=FieldValueForbidden
 type CustomRunSpec struct {
 	// The kind of custom task, and an object of it. Excludes customSpec.
-	// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) && self.apiVersion != ''",message="say by the apiVersion whose custom task it is",fieldPath=".apiVersion",reason=FieldValueRequired
-	// +kubebuilder:validation:XValidation:rule="has(self.kind) && self.kind != ''",message="say of which kind the custom task is",fieldPath=".kind",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) && self.apiVersion != \"\"",message="say by the apiVersion whose custom task it is",fieldPath=".apiVersion",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="has(self.kind) && self.kind != \"\"",message="say of which kind the custom task is",fieldPath=".kind",reason=FieldValueRequired
 	CustomRef *TaskRef `json:"customRef,omitempty"`
 	// The custom task, given here. Excludes customRef.
-	// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) && self.apiVersion != ''",message="say by the apiVersion whose custom task it is",fieldPath=".apiVersion",reason=FieldValueRequired
-	// +kubebuilder:validation:XValidation:rule="has(self.kind) && self.kind != ''",message="say of which kind the custom task is",fieldPath=".kind",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) && self.apiVersion != \"\"",message="say by the apiVersion whose custom task it is",fieldPath=".apiVersion",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="has(self.kind) && self.kind != \"\"",message="say of which kind the custom task is",fieldPath=".kind",reason=FieldValueRequired
 	CustomSpec *EmbeddedCustomRunSpec `json:"customSpec,omitempty"`
 	// Values for the parameters of the custom task.
 	Params Params `json:"params,omitempty"`

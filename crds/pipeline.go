@@ -82,10 +82,10 @@ type PipelineTask struct {
 	Description string `json:"description,omitempty"`
 	// The Task to run, by name or through a resolver; or, by another kind and
 	// apiVersion, what a custom-task controller is to run.
-	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == '' || !has(self.resolver) || self.resolver == ''",message="name a Task of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == \"\" || !has(self.resolver) || self.resolver == \"\"",message="name a Task of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
 	TaskRef *TaskRef `json:"taskRef,omitempty"`
 	// The task to run, given here.
-	// +kubebuilder:validation:XValidation:rule="!has(self.apiVersion) || self.apiVersion == '' || has(self.kind) && self.kind != ''",message="say which kind of that apiVersion the custom task is",fieldPath=".kind",reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule="!has(self.apiVersion) || self.apiVersion == \"\" || has(self.kind) && self.kind != \"\"",message="say which kind of that apiVersion the custom task is",fieldPath=".kind",reason=FieldValueRequired
 	TaskSpec *EmbeddedTask `json:"taskSpec,omitempty"`
 	// The Pipeline to run as a task, by name or through a resolver. Needs the
 	// feature flag enable-api-fields=alpha.

@@ -35,8 +35,8 @@ type PipelineRun struct {
 // +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",message="cannot be changed: which controller executes a run is settled when it is made",fieldPath=".managedBy"
 type PipelineRunSpec struct {
 	// The pipeline to run, by name or through a resolver. Excludes pipelineSpec.
-	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == '' || !has(self.resolver) || self.resolver == ''",message="name a Pipeline of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
-	// +kubebuilder:validation:XValidation:rule="!has(self.params) || size(self.params) == 0 || has(self.resolver) && self.resolver != ''",message="these are for a resolver, and none is named; parameters of the pipeline go beside pipelineRef",fieldPath=".params",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == \"\" || !has(self.resolver) || self.resolver == \"\"",message="name a Pipeline of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.params) || size(self.params) == 0 || has(self.resolver) && self.resolver != \"\"",message="these are for a resolver, and none is named; parameters of the pipeline go beside pipelineRef",fieldPath=".params",reason=FieldValueForbidden
 	PipelineRef *PipelineRef `json:"pipelineRef,omitempty"`
 	// The pipeline to run, given here. Excludes pipelineRef.
 	PipelineSpec *PipelineSpec `json:"pipelineSpec,omitempty"`
@@ -74,9 +74,9 @@ const (
 // TimeoutFields are how long a run and its parts may take, such as 90s or 1h30m;
 // 0 is no limit.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.tasks) || duration(self.pipeline) == duration('0s') || duration(self.tasks) <= duration(self.pipeline)",message="the tasks have no longer than the whole run: at most what pipeline says",fieldPath=".tasks"
-// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.finally) || duration(self.pipeline) == duration('0s') || duration(self.finally) <= duration(self.pipeline)",message="the tasks of finally have no longer than the whole run: at most what pipeline says",fieldPath=".finally"
-// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.tasks) || !has(self.finally) || duration(self.pipeline) == duration('0s') || duration(self.tasks) + duration(self.finally) <= duration(self.pipeline)",message="tasks and finally together have no longer than the whole run: at most what pipeline says",fieldPath=".tasks"
+// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.tasks) || duration(self.pipeline) == duration('0s') || duration(self.tasks) > duration('0s') && duration(self.tasks) <= duration(self.pipeline)",message="the tasks have no longer than the whole run: at most what pipeline says",fieldPath=".tasks"
+// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.finally) || duration(self.pipeline) == duration('0s') || duration(self.finally) > duration('0s') && duration(self.finally) <= duration(self.pipeline)",message="the tasks of finally have no longer than the whole run: at most what pipeline says",fieldPath=".finally"
+// +kubebuilder:validation:XValidation:rule="!has(self.pipeline) || !has(self.tasks) || !has(self.finally) || duration(self.tasks) + duration(self.finally) <= duration(self.pipeline)",message="tasks and finally together have no longer than the whole run: at most what pipeline says; without a limit on that (0), limit one of them at most",fieldPath=".tasks"
 type TimeoutFields struct {
 	// The whole run; default-timeout-minutes of the configuration when left out.
 	// +kubebuilder:validation:Type=string

@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // Sidecar is a container that runs beside the steps.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == '' || !has(self.command) || size(self.command) == 0",message="a script is what the sidecar runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == \"\" || !has(self.command) || size(self.command) == 0",message="a script is what the sidecar runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
 type Sidecar struct {
 	// Names the container sidecar-<name>; a DNS label, unique in the task.
 	Name string `json:"name,omitempty"`

@@ -16,8 +16,8 @@ const (
 
 // Step is one container of a Task. It starts when the step before has ended.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == '' || !has(self.command) || size(self.command) == 0",message="a script is what the step runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.ref) || (!has(self.image) || self.image == '') && (!has(self.script) || self.script == '') && (!has(self.command) || size(self.command) == 0) && (!has(self.args) || size(self.args) == 0)",message="the StepAction brings image, command, args and script: leave them out, or ref",fieldPath=".ref",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == \"\" || !has(self.command) || size(self.command) == 0",message="a script is what the step runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.ref) || (!has(self.image) || self.image == \"\") && (!has(self.script) || self.script == \"\") && (!has(self.command) || size(self.command) == 0) && (!has(self.args) || size(self.args) == 0)",message="the StepAction brings image, command, args and script: leave them out, or ref",reason=FieldValueForbidden
 type Step struct {
 	// Names the container step-<name>; a DNS label, unique in the task.
 	// +kubebuilder:validation:MaxLength=63

@@ -21,8 +21,8 @@ type StepAction struct {
 // StepActionSpec is what a step that refers to a StepAction runs. Its variables
 // are its own parameters and results; it knows nothing of those of the task.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.image) && self.image != ''",message="name the image to run",fieldPath=".image",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == '' || !has(self.command) || size(self.command) == 0",message="a script is what the action runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.image) && self.image != \"\"",message="name the image to run",fieldPath=".image",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.script) || self.script == \"\" || !has(self.command) || size(self.command) == 0",message="a script is what the action runs: leave out command, or script",fieldPath=".script",reason=FieldValueForbidden
 type StepActionSpec struct {
 	// What the action is for, for people.
 	Description string `json:"description,omitempty"`

@@ -44,8 +44,11 @@ type TaskSpec struct {
 }
 
 // TaskResult declares one result of a Task.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'object' || has(self.properties)",message="name the keys of the object",fieldPath=".properties",reason=FieldValueRequired
 type TaskResult struct {
 	// What the result is called in $(results.<name>.path).
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
 	Name string `json:"name"`
 	// string, array or object; string when left out.
 	// +kubebuilder:validation:Enum="";string;array;object

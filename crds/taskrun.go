@@ -34,7 +34,7 @@ type TaskRun struct {
 // only status and statusMessage may change; after it is done, nothing.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.taskRef) != has(self.taskSpec)",message="give exactly one of taskRef and taskSpec",fieldPath=".taskRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.statusMessage) || self.statusMessage == '' || has(self.status) && self.status != ''",message="it says why the run was cancelled: give status as well, or leave it out",fieldPath=".statusMessage",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.statusMessage) || self.statusMessage == \"\" || has(self.status) && self.status != \"\"",message="it says why the run was cancelled: give status as well, or leave it out",fieldPath=".statusMessage",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",message="cannot be changed: which controller executes a run is settled when it is made",fieldPath=".managedBy"
 type TaskRunSpec struct {
 	// Where to stop the run for a look inside. Needs the feature flag enable-api-fields=alpha.
@@ -44,8 +44,8 @@ type TaskRunSpec struct {
 	// The ServiceAccount of the pod; default-service-account of the configuration when left out.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// The task to run, by name or through a resolver. Excludes taskSpec.
-	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == '' || !has(self.resolver) || self.resolver == ''",message="name a Task of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
-	// +kubebuilder:validation:XValidation:rule="!has(self.params) || size(self.params) == 0 || has(self.resolver) && self.resolver != ''",message="these are for a resolver, and none is named; parameters of the task go beside taskRef",fieldPath=".params",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == \"\" || !has(self.resolver) || self.resolver == \"\"",message="name a Task of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="!has(self.params) || size(self.params) == 0 || has(self.resolver) && self.resolver != \"\"",message="these are for a resolver, and none is named; parameters of the task go beside taskRef",fieldPath=".params",reason=FieldValueForbidden
 	TaskRef *TaskRef `json:"taskRef,omitempty"`
 	// The task to run, given here. Excludes taskRef.
 	// +kubebuilder:validation:XValidation:rule="has(self.steps) && size(self.steps) > 0",message="a task needs at least one step",fieldPath=".steps",reason=FieldValueRequired

@@ -23,8 +23,8 @@ type WorkspaceDeclaration struct {
 // WorkspaceBinding gives a declared workspace its volume: exactly one source.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.volumeClaimTemplate) ? 1 : 0) + (has(self.persistentVolumeClaim) ? 1 : 0) + (has(self.emptyDir) ? 1 : 0) + (has(self.configMap) ? 1 : 0) + (has(self.secret) ? 1 : 0) + (has(self.projected) ? 1 : 0) + (has(self.csi) ? 1 : 0) == 1",message="give exactly one of volumeClaimTemplate, persistentVolumeClaim, emptyDir, configMap, secret, projected and csi"
-// +kubebuilder:validation:XValidation:rule="!has(self.secret) || has(self.secret.secretName) && self.secret.secretName != ''",message="name the Secret in secretName",fieldPath=".secret.secretName",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule="!has(self.configMap) || has(self.configMap.name) && self.configMap.name != ''",message="name the ConfigMap in name",fieldPath=".configMap.name",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.secret) || has(self.secret.secretName) && self.secret.secretName != \"\"",message="name the Secret in secretName",fieldPath=".secret.secretName",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.configMap) || has(self.configMap.name) && self.configMap.name != \"\"",message="name the ConfigMap in name",fieldPath=".configMap.name",reason=FieldValueRequired
 type WorkspaceBinding struct {
 	// The declared name.
 	Name string `json:"name"`

@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -24,6 +26,7 @@ type cluster struct {
 	kubectl    string
 	client     dynamic.Interface
 	namespaces dynamic.ResourceInterface
+	discovery  discovery.DiscoveryInterface
 }
 
 func newCluster(kubectl string) (*cluster, error) {
@@ -33,12 +36,17 @@ func newCluster(kubectl string) (*cluster, error) {
 		return nil, fmt.Errorf("no cluster to try on: %w (set KUBECONFIG)", err)
 	}
 	config.QPS = -1 // polls of many files at once; the server has its own limits
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	namespaces := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	return &cluster{kubectl, client, namespaces}, nil
+	resources, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{kubectl, client, namespaces, resources}, nil
 }
 
 type result struct {

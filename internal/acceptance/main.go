@@ -2,6 +2,7 @@
 // own, and tells which of their runs ended as the file asks.
 //
 //	acceptance -dir DIR [-list FILE] [-parallel 4] [-timeout 2m] [-kubectl kubectl]
+//	acceptance -cases FILE
 //
 // A file passes when every TaskRun, PipelineRun and CustomRun that it creates
 // reaches Succeeded=True. A file may ask for something else in a comment:
@@ -14,7 +15,16 @@
 // message is a part of the real one. `namespace: default` in a file stands for
 // the namespace that the file gets.
 //
-// One line a file on standard output (pass or fail, seconds, why), then
+// With -cases nothing is run. FILE is a JSON list of objects, each with the verdict that
+// it should get, and the fields that a refusal may be about:
+//
+//	[{"name": "no steps", "verdict": "refuse", "paths": ["spec.steps"], "object": {…}}]
+//
+// Each is created as a dry run. It passes when the cluster's verdict is that one (of
+// schema, rules and admission together) and, where paths are named, one error at least
+// is at one of them, above it or below it.
+//
+// One line a file or object on standard output (pass or fail, and why), then
 // "N passed, M failed". Exit status 0 when all passed, 1 when one did not, 2
 // when nothing could be tried.
 package main
@@ -52,6 +62,7 @@ func run(args []string) (failed int, err error) {
 	defer stop()
 	flags := flag.NewFlagSet("acceptance", flag.ContinueOnError)
 	dir := flags.String("dir", "", "folder of YAML files")
+	cases := flags.String("cases", "", "file of objects and the verdicts that they should get, instead of -dir")
 	list := flags.String("list", "", "file that names the files to try, one path below -dir a line (default: all of them)")
 	parallel := flags.Int("parallel", 4, "how many files at once")
 	timeout := flags.Duration("timeout", 2*time.Minute, "how long the runs of one file may take")
@@ -59,18 +70,37 @@ func run(args []string) (failed int, err error) {
 	if err := flags.Parse(args); err != nil {
 		return 0, err
 	}
-	files, err := choose(*dir, *list)
+	if *cases != "" {
+		return runCases(ctx, *cases, *kubectl)
+	}
+	return runFiles(ctx, *dir, *list, *parallel, *timeout, *kubectl)
+}
+
+func runCases(ctx context.Context, path, kubectl string) (failed int, err error) {
+	samples, err := readSamples(path)
 	if err != nil {
 		return 0, err
 	}
-	cluster, err := newCluster(*kubectl)
+	cluster, err := newCluster(kubectl)
+	if err != nil {
+		return 0, err
+	}
+	return tryCases(ctx, os.Stdout, cluster, samples)
+}
+
+func runFiles(ctx context.Context, dir, list string, parallel int, timeout time.Duration, kubectl string) (failed int, err error) {
+	files, err := choose(dir, list)
+	if err != nil {
+		return 0, err
+	}
+	cluster, err := newCluster(kubectl)
 	if err != nil {
 		return 0, err
 	}
 
 	results := make([]result, len(files))
 	done := make([]chan struct{}, len(files))
-	places := make(chan struct{}, max(1, *parallel))
+	places := make(chan struct{}, max(1, parallel))
 	var workers sync.WaitGroup
 	for i, file := range files {
 		done[i] = make(chan struct{})
@@ -78,9 +108,9 @@ func run(args []string) (failed int, err error) {
 			defer close(done[i])
 			places <- struct{}{}
 			defer func() { <-places }()
-			one, cancel := context.WithTimeoutCause(ctx, *timeout, errTimeout)
+			one, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 			defer cancel()
-			results[i] = cluster.try(one, filepath.Join(*dir, file))
+			results[i] = cluster.try(one, filepath.Join(dir, file))
 		})
 	}
 	// In the order of the list, each as soon as it and those before it are known.
