@@ -24,6 +24,7 @@ import (
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
+	"millrace/webhook"
 	"millrace/wire"
 	"millrace/workqueue"
 )
@@ -67,6 +68,10 @@ func wired(t *testing.T) *Registry {
 	pipelines.Done(pipelinerun.Done{Status: "False", Reason: "Cancelled", Duration: time.Second})
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second, PipelineRun: "release"})
 	r.Leader("millrace-controller")(true)
+	hook := r.Webhook()
+	hook.Answered(webhook.PathValidate, http.StatusOK, time.Millisecond)
+	hook.HandshakeFailed()
+	r.Certificate(func() time.Time { return time.Unix(1764500000, 0) })
 	r.Settings()("config-defaults", "default-timeout-minutes", true)
 
 	next := roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })
@@ -150,6 +155,9 @@ func TestEachMetricIsReadOffItsStage(t *testing.T) {
 		`informer_processing_latency_seconds_count{resource="pods"} 1`,
 		`controller_runtime_active_workers{controller="taskrun"} 0`,
 		`controller_runtime_reconcile_total{controller="taskrun",result="success"} 1`,
+		`controller_runtime_webhook_requests_total{code="200",webhook="/validate"} 1`,
+		`webhook_tls_handshake_errors_total 1`,
+		`webhook_certificate_expiry_timestamp_seconds 1.7645e+09`,
 		`reconcile_trigger_total{cause="pods update",controller="taskrun"} 3`,
 		`reconcile_hot_loop_keys{controller="taskrun"} 0`,
 		`tekton_pipelines_controller_taskrun_total{status="success"} 2`,
