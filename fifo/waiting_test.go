@@ -5,12 +5,11 @@ import (
 	"testing"
 
 	"millrace/fifo"
-	"millrace/indexer"
 )
 
 // Whoever looks sees what waits, in its order, and takes nothing.
 func TestWhatWaitsCanBeLookedAt(t *testing.T) {
-	q := fifo.New(indexer.New("pods"), fifo.Config{})
+	q := fifo.New(store{}, fifo.Config{})
 	if got := q.Waiting(10); got != nil {
 		t.Errorf("an empty queue shows %v", got)
 	}

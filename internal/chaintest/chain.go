@@ -32,6 +32,10 @@ type chain struct {
 	byFirst  *indexer.Index[types.UID]
 	byLabel  *indexer.Index[string]
 	handlers []func(indexer.Change)
+
+	// What it has said that it is: guarded by World.mu.
+	state reflector.State
+	heard string // the resourceVersion that it has come to
 }
 
 // A resource is one that a story can speak of.
@@ -97,7 +101,7 @@ func (w *World) start(ctx context.Context, r resource, selector, via string, res
 	c.byLabel = indexer.AddIndex(c.store, "label", indexer.Label("app"))
 	c.fifo = fifo.New(c.store, fifo.Config{Transform: transform.Default()})
 	c.source = reflector.New(client, r.name, c.fifo, reflector.Config{
-		Kind: r.kind, LabelSelector: selector, ResyncPeriod: resync, Rand: rand.NewPCG(1, 2), Trace: w.tracing(r.name),
+		Kind: r.kind, LabelSelector: selector, ResyncPeriod: resync, Rand: rand.NewPCG(1, 2), Trace: w.tracing(r.name, c),
 	})
 	enqueue := handler.Enqueue(r.name, w.queue)
 	if r.kind != crds.KindTaskRun {
@@ -121,21 +125,53 @@ func firstOwner(o *wire.Object, add func(types.UID)) {
 }
 
 // tracing has the reflector say what it does.
-func (w *World) tracing(name string) reflector.Trace {
+func (w *World) tracing(name string, c *chain) reflector.Trace {
 	return reflector.Trace{
-		Moved:  func(from, to reflector.State) { w.sayf(name, "%s → %s", from, to) },
+		Moved: func(from, to reflector.State) {
+			w.sayf(name, "%s → %s", from, to)
+			w.note(c, to)
+		},
 		Listed: func(l reflector.List) { w.sayf(name, "listed %d, because: %s", l.Items, l.Cause) },
 		Event: func(t wire.EventType) {
 			if t != wire.Bookmark {
 				w.sayf(name, "%s", t)
 			}
+			w.note(c, reflector.Watching)
 		},
-		Failed:      func(f reflector.Failure) { w.sayf(name, "failed: %v; again in %s", f.Err, f.Wait) },
+		Failed: func(f reflector.Failure) {
+			w.sayf(name, "failed: %v; again in %s", f.Err, f.Wait.Round(time.Millisecond))
+		},
 		Refused:     func(r reflector.Refusal) { w.sayf(name, "refused %s: %v", r.Key, r.Err) },
 		Quarantined: func(r reflector.Refusal) { w.sayf(name, "quarantined %s", r.Key) },
 		Released:    func(q reflector.Quarantined) { w.sayf(name, "released %s", q.Key) },
 		Resynced:    func() { w.sayf(name, "resync") },
 	}
+}
+
+// note keeps what a reflector has said it is, after it has said it.
+func (w *World) note(c *chain, state reflector.State) {
+	heard := c.source.Status().ResourceVersion
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.state, c.heard = state, heard
+}
+
+// CaughtUp reports whether every reflector has said all that it has to say about what
+// has happened on the server so far: for who plays a story in real time, where
+// synctest.Wait is not to be had.
+func (w *World) CaughtUp() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, c := range w.chains {
+		order, err := wire.CompareResourceVersions(c.heard, w.newest[name])
+		switch {
+		case w.away && c.state != reflector.BackingOff:
+			return false
+		case !w.away && (c.state != reflector.Watching || err == nil && order < 0):
+			return false
+		}
+	}
+	return true
 }
 
 // step takes one entry out of the FIFO, as the indexer's Run does.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +39,8 @@ func (w *World) doServer(_ context.Context, c Command) (string, error) {
 		"drop":   func() { w.server.EndWatches(apiserver.Close) },
 		"tear":   func() { w.server.EndWatches(apiserver.Tear) },
 		"expire": w.server.Compact,
-		"down":   w.server.Down,
-		"up":     w.server.Up,
+		"down":   func() { w.away = true; w.server.Down() },
+		"up":     func() { w.away = false; w.server.Up() },
 	}[c.word(0)]
 	if disturb == nil {
 		return "", fmt.Errorf("no %q: want set, delete, has, drop, tear, expire, down or up", c.word(0))
@@ -78,6 +79,7 @@ func (w *World) present(resource string) (string, error) {
 func (w *World) remove(r resource, name string) error {
 	_, err := w.user.Delete(r.name, nameOf(name), metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 	if err == nil {
+		w.newest[r.name] = strconv.FormatUint(w.server.Version(), 10)
 		w.sayf("server", "DELETED %s/%s", namespace, name)
 	}
 	return err
@@ -103,6 +105,7 @@ func (w *World) set(r resource, name string, c Command) (o *apiserver.Object, er
 	if err != nil {
 		return nil, err
 	}
+	w.newest[r.name] = o.GetResourceVersion()
 	what := "MODIFIED"
 	if !there {
 		what = "ADDED"

@@ -3,7 +3,6 @@ package chaintest_test
 import (
 	"context"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -39,20 +38,12 @@ func TestStoriesAreTrue(t *testing.T) {
 
 // player does each command of a story.
 func player(ctx context.Context, w *chaintest.World) func(testing.TB, *datadriven.TestData) string {
-	return func(t testing.TB, d *datadriven.TestData) string {
-		t.Helper()
-		out, err := w.Do(ctx, command(d))
+	return func(tb testing.TB, d *datadriven.TestData) string {
+		tb.Helper()
+		out, err := w.Do(ctx, chaintest.CommandOf(d.Cmd, d.CmdArgs))
 		if err != nil {
-			d.Fatalf(t, "%v", err)
+			d.Fatalf(tb, "%v", err)
 		}
 		return out
 	}
-}
-
-func command(d *datadriven.TestData) chaintest.Command {
-	c := chaintest.Command{Verb: d.Cmd}
-	for _, a := range d.CmdArgs {
-		c.Args = append(c.Args, chaintest.Arg{Key: a.Key, Value: strings.Join(a.Vals, ",")})
-	}
-	return c
 }

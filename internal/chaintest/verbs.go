@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cockroachdb/datadriven"
 )
 
 // A Command is a line of a story: a verb, what it is about, and arguments with values
@@ -18,6 +20,15 @@ type Command struct {
 
 // An Arg is a word, or key=value.
 type Arg struct{ Key, Value string }
+
+// CommandOf is a command as datadriven has read it.
+func CommandOf(verb string, args []datadriven.CmdArg) Command {
+	c := Command{Verb: verb}
+	for _, a := range args {
+		c.Args = append(c.Args, Arg{Key: a.Key, Value: strings.Join(a.Vals, ",")})
+	}
+	return c
+}
 
 // value is that of an argument, empty if there is none.
 func (c Command) value(key string) string {

@@ -39,6 +39,10 @@ type World struct {
 	asks   map[types.NamespacedName]bool // keys that the queue was asked for
 	uids   map[types.UID]string
 
+	// For CaughtUp: the server is away, and the last change of each resource.
+	away   bool
+	newest map[string]string
+
 	mu   sync.Mutex
 	said []line // since the last command
 }
@@ -53,7 +57,7 @@ type line struct {
 func New(settle func()) *World {
 	w := &World{
 		settle: settle, server: apiserver.New(apiserver.Config{}),
-		chains: map[string]*chain{}, gate: reconcile.NewGate(), asks: map[types.NamespacedName]bool{}, uids: map[types.UID]string{},
+		chains: map[string]*chain{}, gate: reconcile.NewGate(), asks: map[types.NamespacedName]bool{}, uids: map[types.UID]string{}, newest: map[string]string{},
 	}
 	w.user = w.server.Actor("user")
 	w.http = &http.Transport{DialContext: w.server.Connect("millrace").Dial}

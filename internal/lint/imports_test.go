@@ -39,7 +39,7 @@ var table = map[string][]string{
 	"reconcile/call":       {"reconcile", "crds"},
 	"reconcile/frozen":     {},
 	"reconcile/resolution": {"crds"},
-	"reconcile/variables":  {"crds/expression", "crds/reference", "crds"},
+	"reconcile/variables":  {"crds/defaulting", "crds/expression", "crds/reference", "crds"},
 	// 5
 	"reconcile/taskrun":     {"reconcile", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
 	"reconcile/pipelinerun": {"reconcile", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
@@ -47,6 +47,7 @@ var table = map[string][]string{
 	"webhook":             {"webhook/certificate", "crds/conversion", "crds/defaulting", "crds/validation", "crds"}, // certificate, in a test
 	"webhook/certificate": {},
 	// A program of somebody else's, on the same stages.
+	"examples/tour": {"internal/chaintest"},
 	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
 	// Beside the chain: what a cluster is measured and tried with.
 	"internal/acceptance": {},

@@ -1,0 +1,111 @@
+// Tour shows one object's life as it goes through every stage of the chain: no cluster
+// is needed, only a model of an API server in this process.
+//
+//	make tour          the whole of it
+//	make tour STEP=1   waits for Enter after each step
+//
+// What is printed is what the stages say while they do it: the story in life.txt has
+// the sentences and the commands, and what came of them when it was written down is
+// not read here. A test plays it both ways, in real time and in a bubble of synctest,
+// and both have to come out as it is written.
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"millrace/internal/chaintest"
+)
+
+//go:embed life.txt
+var life string
+
+func main() {
+	flags := flag.NewFlagSet("tour", flag.ExitOnError) // of its own: datadriven has some, too
+	step := flags.Bool("step", false, "wait for Enter after each step")
+	_ = flags.Parse(os.Args[1:]) // ExitOnError
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	s := stage{out: os.Stdout, style: styleOf(os.Stdout)}
+	if *step {
+		s.enter = bufio.NewReader(os.Stdin)
+	}
+	err := s.play(ctx, life)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "tour:", err)
+		os.Exit(1)
+	}
+}
+
+// A stage is where a story is played.
+type stage struct {
+	out   io.Writer
+	style style
+	enter *bufio.Reader // nil: without a pause
+}
+
+// play plays a story in real time.
+func (s stage) play(ctx context.Context, story string) error {
+	scenes, err := read(story)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(klog.NewContext(ctx, klog.Logger{})) // what would be logged, the story tells
+	var w *chaintest.World
+	w = chaintest.New(func() { wait(ctx, w.CaughtUp) })
+	over := make(chan error, 1)
+	go func() { over <- w.Run(ctx) }()
+	for i, scene := range scenes {
+		if i > 0 {
+			err = s.pause()
+		}
+		if err == nil {
+			err = s.show(ctx, w, scene)
+		}
+		if err != nil {
+			break
+		}
+	}
+	stop()
+	return errors.Join(err, <-over)
+}
+
+// wait waits until something is so, or ctx has ended.
+func wait(ctx context.Context, isSo func() bool) {
+	for tick := time.NewTicker(time.Millisecond); !isSo(); {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s stage) show(ctx context.Context, w *chaintest.World, scene scene) error {
+	said, err := w.Do(ctx, scene.command)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.out, s.style.scene(scene, said))
+	return err
+}
+
+func (s stage) pause() error {
+	if s.enter == nil {
+		return nil
+	}
+	_, err := io.WriteString(s.out, s.style.in("sentence", "Enter ↵ "))
+	_, _ = s.enter.ReadString('\n') // without one, it goes on by itself
+	return err
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/datadriven"
+
+	"millrace/internal/chaintest"
+)
+
+// What is written down is what the stages say (-rewrite writes it anew).
+func TestTheStoryIsTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var w *chaintest.World
+		w = chaintest.New(func() { wait(ctx, w.CaughtUp); synctest.Wait() })
+		over := make(chan error)
+		go func() { over <- w.Run(ctx) }()
+		datadriven.RunTestAny(t, "life.txt", func(tb testing.TB, d *datadriven.TestData) string {
+			tb.Helper()
+			said, err := w.Do(ctx, chaintest.CommandOf(d.Cmd, d.CmdArgs))
+			if err != nil {
+				d.Fatalf(tb, "%v", err)
+			}
+			return said
+		})
+		stop()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// And they say the same in real time, over the same pipes.
+func TestTheTourSaysWhatIsWrittenDown(t *testing.T) {
+	var out strings.Builder
+	if err := (stage{out: &out}).play(t.Context(), life); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile("life.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := words(out.String()), words(string(written)); got != want {
+		t.Errorf("the tour:\n%s\nwritten down:\n%s", got, want)
+	}
+}
+
+// words are those of a story, without what only one of the two forms has.
+func words(story string) string {
+	story = strings.NewReplacer("# ", "", "› ", "", "----\n", "").Replace(story)
+	return strings.Join(strings.Fields(story), " ")
+}
+
+func TestAStoryThatCannotBeReadIsAnError(t *testing.T) {
+	for _, story := range []string{"", "# only words\n", "show queue=(a\n----\n"} {
+		if _, err := read(story); err == nil {
+			t.Errorf("%q was read", story)
+		}
+	}
+	if err := (stage{out: new(strings.Builder)}).play(t.Context(), "dance taskrun/a\n----\n"); err == nil || !strings.Contains(err.Error(), `no command "dance"`) {
+		t.Errorf("%v", err)
+	}
+}
