@@ -14,7 +14,7 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		"known": {Results: []crds.TaskResult{{Name: "r"}}, Params: crds.ParamSpecs{{Name: "must"}}, Workspaces: []crds.WorkspaceDeclaration{{Name: "w"}}},
 	}
 	for _, c := range []struct{ name, spec, want string }{
-		{"no tasks", "pipelineSpec: {}", `PipelineValidationFailed: Pipeline default/run can't be Run; it has an invalid spec: missing field(s): spec.tasks`},
+		{"no tasks", "pipelineSpec: {}", `PipelineValidationFailed: Pipeline default/run can't be Run; it has an invalid spec: spec.tasks: Required value: a pipeline needs at least one task`},
 		{"nothing to run", "params: []", `CouldntGetPipeline: Error retrieving pipeline for pipelinerun default/run: PipelineRun run not providing PipelineRef or PipelineSpec`},
 		{"two pipelines", "pipelineRef: {name: x}\npipelineSpec: {}", `PipelineValidationFailed: spec.pipelineRef and spec.pipelineSpec are both given, and a run can have one of them`},
 		{"no such pipeline", "pipelineRef: {name: x}", `CouldntGetPipeline: Error retrieving pipeline for pipelinerun default/run: error when listing pipelines for pipelineRun run: pipelines.tekton.dev "x" not found`},
@@ -28,23 +28,23 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		{"results of nobody", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(tasks.b.results.r)}], " + ok + "}]}", `PipelineInvalidGraph`},
 		{"a result inside", "pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x, script: echo $(tasks.b.results.r)}]}}]}", `spec.tasks[0].taskSpec.steps[0].script: $(tasks.b.results.r): task "a" depends on "b", which is no task of this pipeline`},
 		{"finally after finally", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: f, " + ok + "}, {name: g, params: [{name: p, value: $(tasks.f.results.r)}], " + ok + "}]}", `task "g" depends on "f", which is in finally: nothing runs after that`},
-		{"finally with runAfter", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: f, runAfter: [a], " + ok + "}]}", `no runAfter allowed under spec.finally, final task f has runAfter specified`},
-		{"a state too early", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.status)}], " + ok + "}]}", `pipeline task "b" can not refer to execution status of any other pipeline task`},
-		{"a state of nobody", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: f, params: [{name: p, value: $(tasks.b.reason)}], " + ok + "}]}", `there is no task "b" of the graph`},
-		{"a name", "pipelineSpec: {tasks: [{name: A_b, " + ok + "}]}", `invalid value "A_b"`},
-		{"two of a name", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: a, " + ok + "}]}", `there are two pipeline tasks "a"`},
-		{"both", "pipelineSpec: {tasks: [{name: a, taskRef: {name: x}, " + ok + "}]}", `pipeline task "a" has taskRef and taskSpec`},
-		{"neither", "pipelineSpec: {tasks: [{name: a}]}", `pipeline task "a" has no taskRef and no taskSpec`},
-		{"a pipeline as a task", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}}]}", `pipelineRef and pipelineSpec are not served`},
-		{"retries of what is ignored", "pipelineSpec: {tasks: [{name: a, onError: continue, retries: 1, " + ok + "}]}", `PipelineTask OnError cannot be set to "continue" when Retries is greater than 0`},
-		{"an operator", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: is, values: [x]}], " + ok + "}]}", `operator "is" is not recognized. valid operators: in,notin`},
-		{"CEL", "pipelineSpec: {tasks: [{name: a, when: [{cel: 'true'}], " + ok + "}]}", `feature flag enable-cel-in-whenexpression should be set to true to use CEL: true in WhenExpression`},
+		{"finally with runAfter", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: f, runAfter: [a], " + ok + "}]}", `spec.finally[0].runAfter: Forbidden`},
+		{"a state too early", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.status)}], " + ok + "}]}", `spec.tasks[1].params[0].value: Invalid value: $(tasks.a.status): how tasks have ended is known when all have`},
+		{"a state of nobody", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: f, params: [{name: p, value: $(tasks.b.reason)}], " + ok + "}]}", `spec.finally[0].params[0].value: Invalid value: $(tasks.b.reason): the pipeline has no task "b" among its tasks`},
+		{"a name", "pipelineSpec: {tasks: [{name: A_b, " + ok + "}]}", `spec.tasks[0].name: Invalid value: "A_b"`},
+		{"two of a name", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: a, " + ok + "}]}", `spec.finally[0].name: Invalid value: "a": a task before it has that name`},
+		{"both", "pipelineSpec: {tasks: [{name: a, taskRef: {name: x}, " + ok + "}]}", `spec.tasks[0].taskSpec: Forbidden: a task runs one thing, and this one has taskRef and taskSpec`},
+		{"neither", "pipelineSpec: {tasks: [{name: a}]}", `spec.tasks[0].taskRef: Required value: say what to run`},
+		{"a pipeline as a task", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}}]}", `spec.tasks[0].pipelineRef: Forbidden: it needs the feature flag enable-api-fields`},
+		{"retries of what is ignored", "pipelineSpec: {tasks: [{name: a, onError: continue, retries: 1, " + ok + "}]}", `spec.tasks[0].onError: Forbidden: a failure that is ignored is not tried again`},
+		{"an operator", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: is, values: [x]}], " + ok + "}]}", `spec.tasks[0].when[0].operator: Unsupported value: "is": supported values: "in", "notin"`},
+		{"CEL", "pipelineSpec: {tasks: [{name: a, when: [{cel: 'true'}], " + ok + "}]}", `spec.tasks[0].when[0].cel: Forbidden: it needs the feature flag enable-cel-in-whenexpression`},
 		{"an undeclared result", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.results.none)}], " + ok + "}]}", `InvalidTaskResultReference: invalid result reference in pipeline task "b": "none" is not a result of pipeline task "a"`},
 		{"an undeclared result of a Task", "pipelineSpec: {tasks: [{name: a, params: [{name: must, value: x}], taskRef: {name: known}}, {name: b, params: [{name: p, value: $(tasks.a.results.none)}], " + ok + "}]}", `InvalidTaskResultReference`},
-		{"one of a matrix", "pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: [x]}]}, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.results.r)}], " + ok + "}]}", `A matrixed pipelineTask can only be consumed in aggregate using [*] notation, but is currently set to tasks.a.results.r`},
+		{"one of a matrix", "pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: [x]}]}, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.results.r)}], " + ok + "}]}", `task "a" has a run for each combination of its matrix, and each leaves a result: refer to all of them, as $(tasks.a.results.r[*])`},
 		{"length of no matrix", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.matrix.length)}], " + ok + "}]}", `task "a" has no matrix`},
 		{"a text as a matrix", "pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: x}]}, " + ok + "}]}", `InvalidMatrixParameterTypes: parameters of type array only are allowed, but param "p" has type "string" in pipelineTask "a"`},
-		{"a result of nothing", "pipelineSpec: {tasks: [{name: a, " + ok + "}], results: [{name: o, value: $(tasks.b.results.r)}]}", `InvalidPipelineResultReference: invalid pipeline result reference: pipeline result "o" refers to task "b", which is not in the pipeline`},
+		{"a result of nothing", "pipelineSpec: {tasks: [{name: a, " + ok + "}], results: [{name: o, value: $(tasks.b.results.r)}]}", `PipelineValidationFailed: Pipeline default/run can't be Run; it has an invalid spec: spec.results[0].value: Invalid value: "$(tasks.b.results.r)": the pipeline has no such task there`},
 		{"an undeclared one of the pipeline", "pipelineSpec: {tasks: [{name: a, " + ok + "}], results: [{name: o, value: $(tasks.a.results.none)}]}", `InvalidPipelineResultReference: invalid pipeline result reference: "none" is not a result of pipeline task "a"`},
 		{"a missing param", "pipelineSpec: {params: [{name: p}], tasks: [{name: a, " + ok + "}]}", `ParameterMissing: PipelineRun default/run is missing some parameters required by Pipeline default/run: pipelineRun missing parameters: [p]`},
 		{"a type", "params: [{name: p, value: [x]}]\npipelineSpec: {params: [{name: p}], tasks: [{name: a, " + ok + "}]}", `ParameterTypeMismatch: PipelineRun default/run parameters have type mismatches with Pipeline default/run's parameters: parameters have inconsistent types : [p]`},
@@ -56,21 +56,24 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		{"a workspace of nobody", "pipelineSpec: {tasks: [{name: a, workspaces: [{name: w}], " + ok + "}]}", `pipeline task "a" expects workspace with name "w" but none exists in pipeline spec`},
 		{"an optional one that is needed", "pipelineSpec: {workspaces: [{name: w, optional: true}], tasks: [{name: a, params: [{name: must, value: x}], workspaces: [{name: w}], taskRef: {name: known}}]}", `RequiredWorkspaceMarkedOptional`},
 		{"specs of nobody", "taskRunSpecs: [{pipelineTaskName: b}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `InvalidTaskRunSpecs: PipelineRun default/run doesn't define taskRunSpecs correctly: PipelineRun's taskrunSpecs defined wrong taskName: "b", does not exist in Pipeline`},
-		{"time for tasks", "timeouts: {pipeline: 1m, tasks: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.timeouts.tasks 2m0s should be <= pipeline duration 1m0s`},
-		{"time for both", "timeouts: {pipeline: 3m, tasks: 2m, finally: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.timeouts.tasks + spec.timeouts.finally 4m0s should be <= pipeline duration 3m0s`},
+		{"time for tasks", "timeouts: {pipeline: 1m, tasks: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `PipelineValidationFailed: PipelineRun default/run can't be Run: spec.timeouts.tasks: Invalid value: "2m0s": it is longer than the whole run may take`},
+		{"time for both", "timeouts: {pipeline: 3m, tasks: 2m, finally: 2m}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.timeouts.finally: Invalid value: "2m0s": together with tasks it is 4m0s`},
 
 		{"an unknown param", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(params.zz)}], " + ok + "}]}", `it has an invalid spec: non-existent variable in [$(params.zz)]`},
-		{"an unknown context", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(context.pipelineRun.foo)}], " + ok + "}]}", `non-existent variable in [$(context.pipelineRun.foo)]`},
-		{"one param twice", "params: [{name: p, value: x}]\npipelineSpec: {params: [{name: p}, {name: p}], tasks: [{name: a, " + ok + "}]}", `parameter appears more than once: params[p]`},
-		{"one param in both", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: x}], matrix: {params: [{name: p, value: [x]}]}, " + ok + "}]}", `pipeline task "a" has param "p" in matrix and in params`},
-		{"nothing to be among", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: in, values: []}], " + ok + "}]}", `expecting non-empty values field`},
-		{"on error", "pipelineSpec: {tasks: [{name: a, onError: foo, " + ok + "}]}", `PipelineTask OnError must be either "continue" or "stopAndFail": pipeline task "a" has "foo"`},
-		{"half a custom task", "pipelineSpec: {tasks: [{name: a, taskSpec: {apiVersion: x/v1, spec: {}}}]}", `a custom task spec must have both taskSpec.apiVersion and taskSpec.kind`},
-		{"a workspace twice", "workspaces: [{name: w, emptyDir: {}}, {name: w, emptyDir: {}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces has two of the name "w"`},
-		{"a result as a value", "params: [{name: p, value: $(tasks.x.results.y)}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `cannot use result expressions in p as PipelineRun parameter values`},
+		{"an unknown context", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: $(context.pipelineRun.foo)}], " + ok + "}]}", `spec.tasks[0].params[0].value: Invalid value: "$(context.pipelineRun.foo)": $(context.pipelineRun.foo) is not known`},
+		{"one param twice", "params: [{name: p, value: x}]\npipelineSpec: {params: [{name: p}, {name: p}], tasks: [{name: a, " + ok + "}]}", `spec.params[1].name: Invalid value: "p": the parameter is declared before`},
+		{"one param in both", "pipelineSpec: {tasks: [{name: a, params: [{name: p, value: x}], matrix: {params: [{name: p, value: [x]}]}, " + ok + "}]}", `spec.tasks[0].params[0]: Forbidden: "p" is in the matrix, too`},
+		{"nothing to be among", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: in, values: []}], " + ok + "}]}", `spec.tasks[0].when[0].values: Required value: give the values to compare the input with`},
+		{"on error", "pipelineSpec: {tasks: [{name: a, onError: foo, " + ok + "}]}", `spec.tasks[0].onError: Unsupported value: "foo": supported values: "continue", "stopAndFail"`},
+		{"half a custom task", "pipelineSpec: {tasks: [{name: a, taskSpec: {apiVersion: x/v1, spec: {}}}]}", `spec.tasks[0].taskSpec.kind: Required value: a custom task is found by apiVersion and kind`},
+		{"a workspace twice", "workspaces: [{name: w, emptyDir: {}}, {name: w, emptyDir: {}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces[1].name: Invalid value: "w": the workspace is bound before`},
+		{"a result as a value", "params: [{name: p, value: $(tasks.x.results.y)}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.params[0].value: Invalid value: $(tasks.x.results.y): what tasks leave is not known when the run begins`},
 
-		{"artifacts", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.outputs)}], " + ok + "}]}", `artifacts ($(tasks.a.outputs)) are not served by this version of the controller`},
+		{"artifacts", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.outputs)}], " + ok + "}]}", `$(tasks.a.outputs): artifacts are not served`},
 
+		{"a task that is wrong itself", "pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x, script: s, command: [c]}]}}]}", `spec.tasks[0].taskSpec.steps[0].script: Forbidden`},
+		{"a workspace of two volumes", "workspaces: [{name: w, emptyDir: {}, secret: {secretName: s}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces[0].secret: Forbidden`},
+		{"more faults than anybody reads", "pipelineSpec: {tasks: [{name: A}, {name: B}, {name: C}, {name: D}]}", `spec.tasks[2].name: Invalid value: "C": a task's name is part of the names of its runs: up to 63 lower-case letters, digits and -, with a letter or a digit first and last; and 3 more`},
 		{"no fault", "pipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 		{"limits of parts, and none of the whole", "timeouts: {pipeline: '0', tasks: 2h, finally: 2h}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 	} {
@@ -96,7 +99,7 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 func TestLongNamesOfRuns(t *testing.T) {
 	w := newWorld(t, parse(t, "metadata: {name: "+strings.Repeat("a", 64)+"}\nspec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}]}}"))
 	w.reconcile()
-	if got := w.run.Succeeded(); !w.run.IsFailed() || !strings.Contains(got.Message, "64 characters and can have 63") {
+	if got := w.run.Succeeded(); !w.run.IsFailed() || !strings.Contains(got.Message, "metadata.name: Invalid value: it has 64 characters") {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 	"millrace/crds/graph"
 	"millrace/crds/reference"
 	"millrace/reconcile/variables"
@@ -14,14 +15,6 @@ import (
 // checkParams compares what the run gives with what the pipeline asks for. Values that
 // nobody asked for are no fault: they are propagated.
 func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
-	if name := twice(spec.Params, func(p crds.ParamSpec) string { return p.Name }); name != "" {
-		return d.badSpec("parameter appears more than once: params[%s]", name)
-	}
-	for _, param := range d.Run.Spec.Params {
-		if r := d.checkValue(param); r != nil {
-			return r
-		}
-	}
 	given := variables.Values(nil, d.Run.Spec.Params)
 	var missing, wrong []string
 	for _, param := range spec.Params {
@@ -29,7 +22,7 @@ func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
 		switch {
 		case !ok && param.Default == nil:
 			missing = append(missing, param.Name)
-		case ok && typeOf(value) != variables.TypeOf(param), !ok && typeOf(*param.Default) != variables.TypeOf(param):
+		case ok && typeOf(value) != defaulting.ParamType(param), !ok && typeOf(*param.Default) != defaulting.ParamType(param):
 			wrong = append(wrong, param.Name)
 		}
 	}
@@ -45,18 +38,7 @@ func (d *decision) checkParams(spec *crds.PipelineSpec) *refusal {
 	if r := d.checkEnums(spec, given); r != nil {
 		return r
 	}
-	return d.checkUses(spec)
-}
-
-// checkValue refuses what Tekton's webhook does. (Here it would be text, as every value
-// is; but nobody who writes it means that.)
-func (d *decision) checkValue(param crds.Param) (r *refusal) {
-	referencesOfValue(param.Value, func(one reference.Task) {
-		if one.Kind == reference.Result && r == nil {
-			r = invalid("cannot use result expressions in %s as PipelineRun parameter values: $(%s)", param.Name, one.Name)
-		}
-	})
-	return r
+	return d.checkUses()
 }
 
 func (d *decision) checkKeys(spec *crds.PipelineSpec) *refusal {
@@ -82,43 +64,31 @@ func (d *decision) checkKeys(spec *crds.PipelineSpec) *refusal {
 // checkEnums holds a run to the only values that its pipeline accepts.
 func (d *decision) checkEnums(spec *crds.PipelineSpec, given map[string]crds.ParamValue) *refusal {
 	for _, param := range spec.Params {
-		if len(param.Enum) == 0 {
-			continue
-		}
-		value, ok := given[param.Name]
-		switch {
-		case !d.config.ParamEnum:
-			return d.badSpec("params[%s]: feature flag `enable-param-enum` should be set to true to use Enum", param.Name)
-		case variables.TypeOf(param) != crds.ParamTypeString:
-			return d.badSpec("params[%s]: enum can only be set with string type param", param.Name)
-		case ok && !slices.Contains(param.Enum, value.StringVal):
+		if value, ok := given[param.Name]; ok && len(param.Enum) > 0 && !slices.Contains(param.Enum, value.StringVal) {
 			return refused(crds.PipelineRunReasonInvalidParamValue, "PipelineRun %s parameters have invalid value: param `%s` value: %s is not in the enum list", d.key(), param.Name, value.StringVal)
 		}
 	}
 	return nil
 }
 
-// checkUses finds variables that are not there, and elements beyond the end of their
-// array, where those of the pipeline are meant: not inside embedded tasks, and not in
-// the names of runs, which those of the task are for, too.
-func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
-	v := variables.New()
-	v.SetParams(variables.Values(spec.Params, d.Run.Spec.Params))
-	v.Strings = over(v.Strings, contextStrings(d.Run))
-	v.Strings["context.pipelineTask.retries"] = ""
+// checkUses finds parameters that neither the pipeline declares nor the run gives, and
+// elements beyond the end of their array, where those of the pipeline are meant: not
+// inside embedded tasks, and not in the names of runs, which those of the task are for,
+// too.
+func (d *decision) checkUses() *refusal {
 	var unknown, outside []string
 	find := func(name string) {
 		array, _, indexed := strings.Cut(name, "[")
 		switch {
-		case !ofPipeline(name) || v.Known(name):
-		case indexed && v.Known(array):
+		case !strings.HasPrefix(name, "params.") && !strings.HasPrefix(name, "params[") || d.vars.Known(name):
+		case indexed && d.vars.Known(array):
 			outside = append(outside, "$("+name+")")
 		default:
 			unknown = append(unknown, "$("+name+")")
 		}
 	}
-	for _, t := range slices.Concat(spec.Tasks, spec.Finally) {
-		graph.Texts(&t, nil, func(text graph.Text) {
+	for _, t := range d.tasks {
+		graph.Texts(t.PipelineTask, nil, func(text graph.Text) {
 			switch text.Place {
 			case graph.DisplayName, graph.Steps, graph.Spec:
 			default:
@@ -136,11 +106,4 @@ func (d *decision) checkUses(spec *crds.PipelineSpec) *refusal {
 	default:
 		return nil
 	}
-}
-
-// ofPipeline tells variables that Tekton refuses in a pipeline when it does not know
-// them. Any other may be meant for the run of a task.
-func ofPipeline(name string) bool {
-	scopes := []string{"params.", "params[", "context.pipelineRun.", "context.pipeline.", "context.pipelineTask."}
-	return slices.ContainsFunc(scopes, func(scope string) bool { return strings.HasPrefix(name, scope) })
 }

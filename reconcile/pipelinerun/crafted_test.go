@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"millrace/crds"
 )
 
@@ -25,7 +27,7 @@ var crafted = map[string]func(n int, run *crds.PipelineRun, spec *crds.PipelineS
 		task := crds.PipelineTask{Name: "a", TaskRef: &crds.TaskRef{Name: "x"}}
 		for i := range n {
 			name := fmt.Sprintf("w%d", i)
-			run.Spec.Workspaces = append(run.Spec.Workspaces, crds.WorkspaceBinding{Name: name})
+			run.Spec.Workspaces = append(run.Spec.Workspaces, crds.WorkspaceBinding{Name: name, EmptyDir: &corev1.EmptyDirVolumeSource{}})
 			spec.Workspaces = append(spec.Workspaces, crds.PipelineWorkspaceDeclaration{Name: name})
 			task.Workspaces = append(task.Workspaces, crds.WorkspacePipelineTaskBinding{Name: name})
 		}
@@ -82,8 +84,9 @@ func TestAMatrixThatDoesNotFitIntoMemoryIsRefused(t *testing.T) {
 		param.Value = crds.NewArray("v")
 		product.Params = append(product.Params, param)
 	}
+	embedded := &crds.EmbeddedTask{TaskSpec: crds.TaskSpec{Steps: []crds.Step{{Image: "x"}}}}
 	for name, matrix := range map[string]*crds.Matrix{"include": included, "product": product} {
-		run := &crds.PipelineRun{Spec: crds.PipelineRunSpec{PipelineSpec: &crds.PipelineSpec{Tasks: []crds.PipelineTask{{Name: "a", TaskSpec: &crds.EmbeddedTask{}, Matrix: matrix}}}}}
+		run := &crds.PipelineRun{Spec: crds.PipelineRunSpec{PipelineSpec: &crds.PipelineSpec{Tasks: []crds.PipelineTask{{Name: "a", TaskSpec: embedded, Matrix: matrix}}}}}
 		run.Name = "run"
 		if p := plan(observation{Run: run}, time.Unix(1, 0), Config{}); !strings.Contains(p.String(), "too large") {
 			t.Errorf("%s: %s", name, p)
