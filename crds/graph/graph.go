@@ -65,7 +65,7 @@ func Draw(spec *crds.PipelineSpec, at *field.Path) (*Graph, []Fault) {
 	if circle := g.sort(len(spec.Tasks)); circle != "" {
 		l.fault(Fault{
 			Kind: Cycle, At: at.Child("tasks"), Value: circle,
-			Detail: "these tasks wait for each other, and none could begin: take out one of these runAfter, or of the references to results that make one wait",
+			Detail: "these tasks wait for each other in a cycle, and none could begin: take out one of these runAfter, or of the references to results that make one wait",
 		})
 	}
 	return g, l.faults

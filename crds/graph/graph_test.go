@@ -82,8 +82,8 @@ func TestFaults(t *testing.T) {
 		{"itself", "tasks: [{name: a, runAfter: [a]}]", "spec.tasks[0].runAfter[0]", "a", `depends on itself`, OnItself},
 		{"finally", "tasks: [{name: a, runAfter: [f]}]\nfinally: [{name: f}]", "spec.tasks[0].runAfter[0]", "f", `which is in finally`, OnFinally},
 		{"within finally", "tasks: [{name: a}]\nfinally: [{name: f}, {name: g, when: [{input: $(tasks.f.results.r)}]}]", "spec.finally[1].when[0].input", "$(tasks.f.results.r)", `which is in finally`, OnFinally},
-		{"a circle", "tasks: [{name: a, runAfter: [c]}, {name: b, runAfter: [a]}, {name: c, runAfter: [b]}, {name: d}]", "spec.tasks", "a after c, c after b, b after a", `wait for each other`, Cycle},
-		{"behind a circle", "tasks: [{name: d, runAfter: [a]}, {name: a, runAfter: [b]}, {name: b, runAfter: [a]}]", "spec.tasks", "a after b, b after a", `wait for each other`, Cycle},
+		{"a circle", "tasks: [{name: a, runAfter: [c]}, {name: b, runAfter: [a]}, {name: c, runAfter: [b]}, {name: d}]", "spec.tasks", "a after c, c after b, b after a", `wait for each other in a cycle`, Cycle},
+		{"behind a circle", "tasks: [{name: d, runAfter: [a]}, {name: a, runAfter: [b]}, {name: b, runAfter: [a]}]", "spec.tasks", "a after b, b after a", `wait for each other in a cycle`, Cycle},
 	} {
 		_, faults := draw(parse(t, c.spec))
 		if len(faults) != 1 {
