@@ -27,12 +27,12 @@ func (r *report) mounts(mounts []corev1.VolumeMount, at *field.Path) {
 	}
 }
 
-// inContainer is the path at which a mount will be: the kubelet begins at the root, and
+// InContainer is the path at which a mount will be: the kubelet begins at the root, and
 // /x/../tekton is /tekton, too (TOB-TKN-4 of Tekton's audit).
-func inContainer(mountPath string) string { return path.Clean("/" + mountPath) }
+func InContainer(mountPath string) string { return path.Clean("/" + mountPath) }
 
 func underTekton(mountPath string) bool {
-	at := inContainer(mountPath)
+	at := InContainer(mountPath)
 	return strings.HasPrefix(at, "/tekton/") && at != crds.PathHome && !strings.HasPrefix(at, crds.PathHome+"/")
 }
 
@@ -43,7 +43,7 @@ func isOurs(mountPath string) bool {
 		crds.PathBin, crds.PathRun, crds.PathSteps, crds.PathResults, crds.PathScripts,
 		crds.PathCredentials, crds.PathCredentialSecrets, crds.PathTermination,
 	}
-	at := inContainer(mountPath)
+	at := InContainer(mountPath)
 	return slices.ContainsFunc(ours, func(dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") })
 }
 

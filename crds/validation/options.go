@@ -23,8 +23,8 @@ type Options struct {
 	// warned about. Default: any may.
 	Resolver func(name string) bool
 	// Strict refuses what Tekton's admission accepts and cannot work, instead of warning
-	// of it: for who is about to run the object. References are taken to be replaced.
-	// Default: warnings.
+	// of it: for who is about to run the object. Default:
+	// warnings.
 	Strict bool
 	// Defaults are what is filled in where an object says nothing.
 	Defaults defaulting.Defaults

@@ -19,6 +19,8 @@ const (
 type report struct {
 	Options
 
+	resolved bool // references have been replaced, and expressions are decided when their turn comes
+
 	errs     field.ErrorList
 	warnings []string
 	compiled int // bytes of CEL that have been checked; see maxCompiled

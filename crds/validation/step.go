@@ -22,9 +22,7 @@ func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
 	if len(spec.Steps) == 0 {
 		r.required(at, "a task does what its steps do: give it at least one")
 	}
-	if n := len(spec.Steps) + len(spec.Sidecars); n > MaxContainers {
-		r.fails(at, field.OmitValueType{}, "the task has %d steps and sidecars and can have %d together, since the kubelet keeps no more of what they say when they end: put several commands into one step", n, MaxContainers)
-	}
+	r.numbers(spec, at)
 	names := make(map[string]bool, len(spec.Steps))
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
@@ -35,6 +33,12 @@ func (r *report) steps(spec *crds.TaskSpec, at *field.Path) {
 			r.step(spec, step, at.Index(i))
 		}
 		r.stepAnyway(spec, step, workspaces, at.Index(i))
+	}
+}
+
+func (r *report) numbers(spec *crds.TaskSpec, at *field.Path) {
+	if n := len(spec.Steps) + len(spec.Sidecars); n > MaxContainers {
+		r.fails(at, field.OmitValueType{}, "the task has %d steps and sidecars and can have %d together, since the kubelet keeps no more of what they say when they end: put several commands into one step", n, MaxContainers)
 	}
 }
 
@@ -78,6 +82,9 @@ func (r *report) windows(script string, at *field.Path) {
 // referringStep looks at one that a StepAction says what to run for.
 func (r *report) referringStep(step *crds.Step, at *field.Path) {
 	r.ref(step.Ref.Name, step.Ref.ResolverRef, at.Child("ref"))
+	if resolver := step.Ref.Resolver; resolver != "" && step.Ref.Name == "" {
+		r.fails(at.Child("ref", "resolver"), resolver, "no resolver is asked for StepActions: apply the StepAction to the cluster, and refer to it by name")
+	}
 	for _, has := range []struct {
 		field string
 		given bool
@@ -105,7 +112,7 @@ func (r *report) stepAnyway(spec *crds.TaskSpec, step *crds.Step, workspaces map
 
 func (r *report) stepOnError(onError crds.OnErrorType, at *field.Path) {
 	known := []crds.OnErrorType{crds.OnErrorContinue, crds.OnErrorStopAndFail}
-	if onError == "" || slices.Contains(known, onError) || strings.HasPrefix(string(onError), "$(params") && !r.Strict {
+	if onError == "" || slices.Contains(known, onError) || strings.HasPrefix(string(onError), "$(params") && !r.resolved {
 		return
 	}
 	unsupported(r, at, onError, known)

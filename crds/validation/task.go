@@ -22,8 +22,16 @@ func Task(task *crds.Task, o Options) (errs field.ErrorList, warnings []string) 
 // where its author wrote it.
 func ResolvedTask(spec *crds.TaskSpec, at *field.Path, o Options) field.ErrorList {
 	o.Strict = true
-	r := &report{Options: o}
+	r := &report{Options: o, resolved: true}
 	r.taskSpec(spec, at)
+	return r.errs
+}
+
+// TooMany tells that a task has more steps and sidecars than it can have: for who is about
+// to do work that grows with them.
+func TooMany(spec *crds.TaskSpec, at *field.Path) field.ErrorList {
+	r := &report{Options: Options{Strict: true}}
+	r.numbers(spec, at.Child("steps"))
 	return r.errs
 }
 

@@ -161,3 +161,20 @@ func jsonOf(t *testing.T, object any) string {
 	}
 	return string(raw)
 }
+
+// What a parameter stands for is judged once it is there; an expression is decided by
+// who runs it.
+func TestResolvedTask(t *testing.T) {
+	for spec, want := range map[string]string{
+		"steps: [{image: i, onError: $(params.x)}]":                           "refused spec.taskSpec.steps[0].onError: Unsupported value: \"$(params.x)\": supported values: \"continue\", \"stopAndFail\"\n",
+		"steps: [{image: i, when: [{cel: \"$(context.task.retry-count)\"}]}]": "accepted\n",
+		"steps: [{image: i, script: \"$(params.none)\"}]":                     "accepted\n", // it is a value that looks so
+		"steps: [{image: i}], results: [{name: r, value: \"\"}]":              "refused spec.taskSpec.results[0].value: Invalid value: \"\": it is not the result of a step: write $(steps.<step>.results.<result>)\n",
+	} {
+		var task crds.TaskSpec
+		parse(t, "{"+spec+"}", &task)
+		if got := printed(ResolvedTask(&task, field.NewPath("spec", "taskSpec"), Options{CEL: true}), nil); got != want {
+			t.Errorf("%s:\n got %swant %s", spec, got, want)
+		}
+	}
+}

@@ -41,6 +41,8 @@ func (r *report) cel(w crds.WhenExpression, at *field.Path) {
 		r.forbidden(at.Child("cel"), "it needs the feature flag enable-cel-in-whenexpression: set that to \"true\" in the ConfigMap feature-flags, or write input, operator and values")
 	case w.Input != "" || w.Operator != "" || len(w.Values) > 0:
 		r.forbidden(at.Child("cel"), "it cannot be together with input, operator and values: leave it out, or those")
+	case r.resolved:
+		return
 	case r.compiled+len(w.CEL) > maxCompiled:
 		r.warn(at.Child("cel"), "it is not checked: there are more than %d KiB of CEL before it", maxCompiled>>10)
 	default:
