@@ -83,13 +83,19 @@ func tell(t *testing.T, cfg Config, script []answer, story func(*story)) {
 // begin starts the reflector.
 func (s *story) begin(cfg Config) {
 	s.t.Helper()
+	s.beginWith(s, cfg)
+}
+
+// beginWith starts the reflector with another sink.
+func (s *story) beginWith(sink Sink, cfg Config) {
+	s.t.Helper()
 	if cfg.Rand == nil {
 		cfg.Rand = zero{}
 	}
 	s.trace(&cfg.Trace)
 	ctx, cancel := context.WithCancel(quietly(s.t))
 	s.stop = cancel
-	s.r = New(s.client(), "pods", s, cfg)
+	s.r = New(s.client(), "pods", sink, cfg)
 	go func() { s.stopped <- s.r.Run(ctx) }()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -33,6 +34,9 @@ type Reflector struct {
 	// of its own, after that of the watch before has ended.
 	soonest time.Time
 
+	made     time.Time
+	lastMove atomic.Int64 // the age at which the loop has last taken a step, or read something
+
 	mu         sync.Mutex // guards what follows; not held while hooks or the sink are called
 	status     Status
 	quarantine quarantine
@@ -56,6 +60,7 @@ func New(client rest.Interface, resource string, sink Sink, cfg Config) *Reflect
 		cfg:      cfg,
 		random:   rand.New(cfg.Rand),
 		scanner:  scanner,
+		made:     time.Now(),
 
 		confinement: make(chan struct{}, 1),
 	}

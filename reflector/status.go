@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -55,8 +56,34 @@ func (r *Reflector) State() State { return r.Status().State }
 // a wait that hung for ever and never said why).
 func (r *Reflector) LastError() error { return r.Status().Err }
 
+// Stuck says that the loop of Run is dead: it has taken no step and read nothing for
+// so long that no server and no network can be the reason. A silent server is cut
+// after Config.SilenceTimeout, and a pause has an end; what is left is a sink or a
+// hook that does not return. It is nil while the loop is well, before Run and after
+// it, whatever the server does. Nobody but a new process can mend it.
+func (r *Reflector) Stuck() error {
+	idle := r.age() - time.Duration(r.lastMove.Load())
+	if longest := r.cfg.longestIdle(); idle > longest && r.State() != Stopped {
+		return fmt.Errorf("the reflector of %s has not moved for %v, and never needs more than %v", r.resource, idle.Round(time.Second), longest)
+	}
+	return nil
+}
+
+// longestIdle is twice what a loop that is well can be without a move.
+func (c Config) longestIdle() time.Duration {
+	return 2 * max(c.SilenceTimeout, c.Backoff.Max+longestRetryAfter)
+}
+
+// age is how long the reflector exists, by a clock that stands while the machine
+// sleeps: a laptop that wakes up is not stuck.
+func (r *Reflector) age() time.Duration { return time.Since(r.made) }
+
+// moved notes that the loop is alive.
+func (r *Reflector) moved() { r.lastMove.Store(int64(r.age())) }
+
 // enter makes a position visible.
 func (r *Reflector) enter(p position) {
+	r.moved()
 	r.mu.Lock()
 	from := r.status.State
 	if from != p.state {

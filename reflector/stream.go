@@ -35,6 +35,8 @@ type stream struct {
 	opened   time.Time
 	// readErr is what the body itself ended with, nil while it goes on.
 	readErr error
+	// moved is told of each piece that came.
+	moved func()
 }
 
 // open makes a request and returns the stream of its answer, to be closed by
@@ -47,6 +49,7 @@ func (r *Reflector) open(ctx context.Context, request *rest.Request, opts metav1
 		cause:    func() error { return context.Cause(ctx) },
 		silence:  time.AfterFunc(r.cfg.SilenceTimeout, func() { cancel(errSilent) }),
 		patience: r.cfg.SilenceTimeout,
+		moved:    r.moved,
 	}
 	body, err := request.
 		SpecificallyVersionedParams(&opts, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
@@ -94,6 +97,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	s.silence.Reset(s.patience)
 	n, err := s.body.Read(p)
 	s.silence.Stop()
+	s.moved()
 	if err != nil {
 		s.readErr = err
 	}

@@ -58,6 +58,7 @@ var table = map[string][]string{
 	"internal/e2e":        {"internal/audit", "internal/simulation/dialogue"},
 	"internal/e2efaults":  {"crds", "internal/faultproxy", "internal/simulation", "internal/simulation/apiserver"},
 	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
+	"internal/guard":      {},
 	"internal/inspect":    {"handler", "predicate", "indexer", "reflector", "fifo", "wire", "workqueue", "reconcile"},
 	"internal/lint":       {},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "crds"},
