@@ -15,7 +15,7 @@ import (
 	"millrace/crds"
 )
 
-func parse(t testing.TB, text string) *crds.PipelineSpec {
+func parse(t *testing.T, text string) *crds.PipelineSpec {
 	t.Helper()
 	spec := &crds.PipelineSpec{}
 	if err := yaml.UnmarshalStrict([]byte(text), spec); err != nil {
@@ -147,9 +147,9 @@ func reaches(spec *crds.PipelineSpec, from, to string) bool {
 			if t.Name != name {
 				continue
 			}
-			raw, _ := json.Marshal(t)
 			for _, other := range spec.Tasks {
-				needs := slices.Contains(t.RunAfter, other.Name) || strings.Contains(string(raw), "$(tasks."+other.Name+".results.r)")
+				uses := func(p crds.Param) bool { return p.Value.StringVal == "$(tasks."+other.Name+".results.r)" }
+				needs := slices.Contains(t.RunAfter, other.Name) || slices.ContainsFunc(t.Params, uses)
 				if needs && other.Name == to {
 					return true
 				}

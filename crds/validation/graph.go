@@ -63,8 +63,8 @@ func (t tie) task(of *graph.Node, at *field.Path) {
 }
 
 // complain refuses where Tekton does; elsewhere the run will fail.
-func (t tie) complain(refuse bool, text graph.Text, one reference.Task, format string, args ...any) {
-	what := "$(" + one.Name + "): " + fmt.Sprintf(format, args...)
+func (t tie) complain(refuse bool, text graph.Text, one reference.Task, why string) {
+	what := "$(" + one.Name + "): " + why
 	if refuse {
 		t.invalid(text.At, field.OmitValueType{}, "%s", what)
 		return
@@ -84,12 +84,12 @@ func (t tie) reference(one reference.Task, text graph.Text, besides bool) {
 	case one.Kind == reference.State && !t.of.Final:
 		t.complain(early && !besides, text, one, "how tasks have ended is known when all have: refer to it in finally, or to a result of the task")
 	case one.Kind == reference.State && one.Task != "" && (from == nil || from.Final):
-		t.complain(early && !besides, text, one, "the pipeline has no task %q among its tasks: add it, or correct the name", one.Task)
+		t.complain(early && !besides, text, one, fmt.Sprintf("the pipeline has no task %q among its tasks: add it, or correct the name", one.Task))
 	case one.Kind == reference.Output:
 		t.complain(text.Place == graph.Params, text, one, "artifacts are not served: have the task leave a result instead")
 	case from == nil || one.Kind == reference.State: // which the graph has told
 	case (one.Kind == reference.MatrixLength || one.Kind == reference.ResultLength) && from.Matrix == nil:
-		t.complain(false, text, one, "task %q has no matrix: take the reference out", one.Task)
+		t.complain(false, text, one, fmt.Sprintf("task %q has no matrix: take the reference out", one.Task))
 	case one.Kind == reference.Result:
 		t.result(one, text, from)
 	}
@@ -100,7 +100,7 @@ func (t tie) reference(one reference.Task, text graph.Text, besides bool) {
 func (t tie) result(one reference.Task, text graph.Text, from *graph.Node) {
 	looks := text.Place == graph.Params && !t.of.Final
 	if from.Matrix != nil && !one.Whole {
-		t.complain(looks, text, one, "task %q has a run for each combination of its matrix, and each leaves a result: refer to all of them, as $(tasks.%s.results.%s[*])", one.Task, one.Task, one.Result)
+		t.complain(looks, text, one, fmt.Sprintf("task %q has a run for each combination of its matrix, and each leaves a result: refer to all of them, as $(tasks.%s.results.%s[*])", one.Task, one.Task, one.Result))
 		return
 	}
 	if from.TaskSpec == nil || from.TaskSpec.IsCustom() {
@@ -111,7 +111,7 @@ func (t tie) result(one reference.Task, text graph.Text, from *graph.Node) {
 			continue
 		}
 		if kind := defaulting.ParamType(crds.ParamSpec{Type: declared.Type, Properties: declared.Properties}); from.Matrix != nil && kind != crds.ParamTypeString {
-			t.complain(looks, text, one, "it is of type %s, and of the runs of a matrix only results of type string can be put together: declare it as a string", kind)
+			t.complain(looks, text, one, fmt.Sprintf("it is of type %s, and of the runs of a matrix only results of type string can be put together: declare it as a string", kind))
 		}
 		return
 	}
