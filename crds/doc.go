@@ -24,6 +24,13 @@
 //     client-side `kubectl apply` keeps a copy in an annotation and the server
 //     refuses annotations above 262,144.
 //
+//  6. A rule of a definition refuses nothing that Tekton accepts, stands at spec or
+//     below, and can be counted on by nobody: an object that is stored already keeps
+//     what breaks it, and its status and metadata can still be written.
+//
+// v1beta1 of Task, TaskRun, Pipeline and PipelineRun has no types here: the definitions
+// serve it with a loose schema, and package conversion makes v1 of it and back.
+//
 // There is no DeepCopy. Readers of the cache decode a private copy each time,
 // so there is nothing shared to copy from.
 //

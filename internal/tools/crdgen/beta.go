@@ -19,7 +19,8 @@ func serveBeta(definition *apiextensionsv1.CustomResourceDefinition) {
 	beta.Name, beta.Storage = "v1beta1", false
 	beta.SelectableFields = nil // their paths are those of v1
 	root := beta.Schema.OpenAPIV3Schema
-	root.Properties["spec"] = loose(root.Properties["spec"], betaDepth)
+	root.Description += " This is v1beta1, which is served for what there is of it; v1 explains the fields."
+	root.Properties["spec"] = loose(root.Properties["spec"], betaDepth(definition.Spec.Names.Kind))
 	if status, ok := root.Properties["status"]; ok {
 		root.Properties["status"] = loose(status, 1)
 	}
@@ -27,8 +28,14 @@ func serveBeta(definition *apiextensionsv1.CustomResourceDefinition) {
 	definition.Spec.Conversion = conversion()
 }
 
-// betaDepth reaches the fields of a step of a task that is given in a run.
-const betaDepth = 4
+// betaDepth reaches the fields of steps in a TaskRun, and of tasks in a Pipeline. Of a
+// PipelineRun the definition is the largest as it is.
+func betaDepth(kind string) int {
+	if kind == "PipelineRun" {
+		return 2
+	}
+	return 4
+}
 
 func conversion() *apiextensionsv1.CustomResourceConversion {
 	path, port := "/convert", int32(443)

@@ -45,13 +45,17 @@ func definitions(folder string) ([]apiextensionsv1.CustomResourceDefinition, err
 	}
 	parser.NeedPackage(pkg)
 	kinds := crd.FindKubeKinds(parser, crd.FindMetav1([]*loader.Package{pkg}))
-	parseAndTrim(parser, pkg, kinds)
+	if err := parseAndTrim(parser, pkg, kinds); err != nil {
+		return nil, err
+	}
 
 	var found []apiextensionsv1.CustomResourceDefinition
 	for _, kind := range kinds {
 		parser.NeedCRDFor(kind, nil)
 		definition := parser.CustomResourceDefinitions[kind]
-		finish(&definition)
+		if err := finish(&definition); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
 		found = append(found, definition)
 	}
 	if loader.PrintErrors([]*loader.Package{pkg}, packages.TypeError) {

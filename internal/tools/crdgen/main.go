@@ -5,10 +5,11 @@
 //	k8s.io/api ─load──▶ schemas of its types ─trim──▶ ┴─ flatten ──▶ crds/tekton.dev_<plural>.yaml
 //
 // The reading of Go types is controller-tools'; what this program adds is the
-// trimming (trim.go): words and defaults of embedded Kubernetes types are left
-// out, because with them a TaskRun's definition would be too large for
-// client-side `kubectl apply`, and every run would be stored with fields that
-// its user never wrote.
+// trimming (trim.go): defaults of embedded Kubernetes types are left out, because with
+// them every run would be stored with fields that its user never wrote; and their words
+// are replaced by shorter ones (words.txt), because with them a TaskRun's definition
+// would be too large for client-side `kubectl apply`. It takes out rules that the API
+// server could not bound (rules.go), and adds v1beta1 (beta.go).
 //
 // It is a module of its own so that the product does not depend on what it
 // takes to read Go source. It writes the same bytes for the same types.

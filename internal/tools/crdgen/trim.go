@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -12,7 +15,12 @@ import (
 // parseAndTrim makes the schemas of our kinds and of all types they use, and
 // trims those of other people's packages while it is still known whose is whose:
 // flattening, later, makes one tree of them.
-func parseAndTrim(parser *crd.Parser, ours *loader.Package, kinds []schema.GroupKind) {
+func parseAndTrim(parser *crd.Parser, ours *loader.Package, kinds []schema.GroupKind) error {
+	words, err := readWords(wordsText)
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
 	parser.Schemata[crd.TypeIdent{Package: ours, Name: "ParamValue"}] = anyJSON()
 	for _, kind := range kinds {
 		parser.NeedSchemaFor(crd.TypeIdent{Package: ours, Name: kind.Kind})
@@ -25,8 +33,17 @@ func parseAndTrim(parser *crd.Parser, ours *loader.Package, kinds []schema.Group
 		if ident.Name == "ObjectMeta" {
 			allowNullCreation(&props)
 		}
+		if err := words.describe(ident.Name, &props, used); err != nil {
+			return err
+		}
 		parser.Schemata[ident] = props
 	}
+	for _, key := range slices.Sorted(maps.Keys(words)) {
+		if !used[key] {
+			return fmt.Errorf("words.txt has %s, which no type has", key)
+		}
+	}
+	return nil
 }
 
 // allowNullCreation lets `creationTimestamp: null` pass in the metadata of a
@@ -46,7 +63,7 @@ func anyJSON() apiextensionsv1.JSONSchemaProps {
 }
 
 // bare leaves of a foreign schema what decides whether a value is well-formed.
-// Words are dropped for size. Defaults are, because the API server would write
+// Words are dropped for size, and words.txt has shorter ones. Defaults are, because the API server would write
 // them into every stored object. List types are, because a map keyed by name
 // refuses duplicates, which a list of environment variables may hold.
 func bare(props *apiextensionsv1.JSONSchemaProps) {
@@ -58,7 +75,7 @@ func bare(props *apiextensionsv1.JSONSchemaProps) {
 }
 
 // finish gives the definition what its types cannot say.
-func finish(definition *apiextensionsv1.CustomResourceDefinition) {
+func finish(definition *apiextensionsv1.CustomResourceDefinition) error {
 	crd.FixTopLevelMetadata(*definition)
 	reversion(definition)
 	regroup(definition)
@@ -69,6 +86,7 @@ func finish(definition *apiextensionsv1.CustomResourceDefinition) {
 		boundRules(root, 0)
 	}
 	serveBeta(definition)
+	return fitWords(definition)
 }
 
 // reversion gives kinds that have not reached the version of the package their
