@@ -83,7 +83,7 @@ func (r *report) windows(script string, at *field.Path) {
 func (r *report) referringStep(step *crds.Step, at *field.Path) {
 	r.ref(step.Ref.Name, step.Ref.ResolverRef, at.Child("ref"))
 	if resolver := step.Ref.Resolver; resolver != "" && step.Ref.Name == "" {
-		r.fails(at.Child("ref", "resolver"), resolver, "no resolver is asked for StepActions: apply the StepAction to the cluster, and refer to it by name")
+		r.fails(at.Child("ref", "resolver"), resolver, "resolvers of StepActions are not served: apply the StepAction to the cluster, and refer to it by name")
 	}
 	for _, has := range []struct {
 		field string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 	"millrace/crds/reference"
 	"millrace/reconcile/variables"
 )
@@ -33,7 +34,7 @@ func actionNames(spec *crds.TaskSpec) []string {
 // after the variables of the task have been replaced in them; v are the variables
 // that a StepAction shares with its task, and no parameters.
 func inline(step crds.Step, action *crds.StepAction, values crds.Params, v variables.Set) (crds.Step, error) {
-	if err := checkAction(step, action); err != nil {
+	if err := checkAction(action); err != nil {
 		return step, err
 	}
 	v, err := ofAction(v, action.Spec.Params, values)
@@ -62,31 +63,17 @@ func bodyOf(spec crds.StepActionSpec) crds.Step {
 	}
 }
 
-// checkAction refuses a step that says itself what its StepAction is to say.
-func checkAction(step crds.Step, action *crds.StepAction) error {
-	var both []string
-	add := func(set bool, field string) {
-		if set {
-			both = append(both, field)
-		}
-	}
-	add(step.Image != "", "image")
-	add(len(step.Command) > 0, "command")
-	add(len(step.Args) > 0, "args")
-	add(step.Script != "", "script")
-	add(step.WorkingDir != "", "workingDir")
-	add(len(step.Env) > 0, "env")
-	add(len(step.VolumeMounts) > 0, "volumeMounts")
-	add(len(step.Results) > 0, "results")
+// checkAction finds what its author has not said, or said twice: a StepAction that no
+// webhook has seen.
+func checkAction(action *crds.StepAction) error {
 	switch {
-	case len(both) > 0:
-		return fmt.Errorf("%s cannot be used with ref: the StepAction says it", strings.Join(both, ", "))
 	case action.Spec.Image == "":
 		return fmt.Errorf("refers to StepAction %q, which has no image", action.Name)
 	case action.Spec.Script != "" && len(action.Spec.Command) > 0:
 		return fmt.Errorf("refers to StepAction %q, which has both a script and a command", action.Name)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // ofAction are the variables of a StepAction: v with the action's parameters.
@@ -124,7 +111,7 @@ func ofAction(v variables.Set, specs crds.ParamSpecs, given crds.Params) (variab
 // it. An array or an object may be the result of an earlier step. A text for an
 // object leaves the defaults of its keys, as in Tekton.
 func setActionParam(v variables.Set, spec crds.ParamSpec, value crds.ParamValue, given bool) bool {
-	kind := variables.TypeOf(spec)
+	kind := defaulting.ParamType(spec)
 	if spec.Default != nil {
 		for _, spelling := range reference.Spellings("params", spec.Name) {
 			v.SetParam(spelling, plain(*spec.Default))

@@ -76,8 +76,6 @@ func checkExpressions(spec *crds.TaskSpec, c Config) *refusal {
 				return invalid("step %q: the task has more than %d conditions in CEL", stepName(step, i), maxExpressions)
 			case !c.CEL:
 				return invalid("step %q: feature flag enable-cel-in-whenexpression should be set to true to use CEL: %s in WhenExpression", stepName(step, i), when.CEL)
-			case when.Input != "" || when.Operator != "" || len(when.Values) > 0:
-				return invalid("step %q: when: cel and input, operator or values cannot be used together", stepName(step, i))
 			}
 		}
 	}

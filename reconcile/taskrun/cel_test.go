@@ -117,7 +117,7 @@ func TestExpressionsNeedTheFlag(t *testing.T) {
 	run := asks(t, "true")
 	run.Spec.TaskSpec.Steps[1].When[0].Input = "x"
 	_, refused = resolve(run, nil, nil, Config{CEL: true})
-	if got := refusalText(refused); got != `TaskRunValidationFailed: step "go": when: cel and input, operator or values cannot be used together` {
+	if got := refusalText(refused); got != `TaskRunValidationFailed: spec.taskSpec.steps[1].when[0].cel: Forbidden: it cannot be together with input, operator and values: leave it out, or those` {
 		t.Error(got)
 	}
 }

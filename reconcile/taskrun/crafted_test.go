@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/crds/validation"
 )
 
 // Whatever is in a run, its status or a pod, a plan comes of it.
@@ -94,13 +95,13 @@ func TestPodTemplateHasAnEnd(t *testing.T) {
 
 // So are many steps that all have what one place says.
 func TestWhatAllStepsHaveIsWeighed(t *testing.T) {
-	run := parseRun(t, "taskSpec: {stepTemplate: {args: ['"+strings.Repeat("a", 40<<10)+"']}, steps: ["+strings.Repeat("{image: x, script: x},", maxContainers)+"]}")
+	run := parseRun(t, "taskSpec: {stepTemplate: {args: ['"+strings.Repeat("a", 40<<10)+"']}, steps: ["+strings.Repeat("{image: x, script: x},", validation.MaxContainers)+"]}")
 	b := blueprint{run: run, spec: run.Spec.TaskSpec, mode: ModeImageVolume}
 	if _, refused := b.sketch(); refused == nil || !strings.Contains(refused.message, "too large") {
 		t.Errorf("%.200v", refused)
 	}
 	run.Spec.TaskSpec.Steps = append(run.Spec.TaskSpec.Steps, run.Spec.TaskSpec.Steps[0])
-	if _, refused := resolve(run, nil, nil, Config{}); refused == nil || !strings.HasPrefix(refused.message, "the task has 101 steps and sidecars and can have 100 together") {
+	if _, refused := resolve(run, nil, nil, Config{}); refused == nil || !strings.Contains(refused.message, "the task has 101 steps and sidecars and can have 100 together") {
 		t.Errorf("%.200v", refused)
 	}
 }
@@ -108,7 +109,7 @@ func TestWhatAllStepsHaveIsWeighed(t *testing.T) {
 // As many steps as there may be can all say how they ended.
 func TestMessageOfManyStepsFits(t *testing.T) {
 	longest := `[{"key":"StartedAt","value":"2026-11-30T04:18:52.123Z","type":3},{"key":"Reason","value":"TimeoutExceeded","type":3}]`
-	if size := messageSize(maxContainers + 2); size < len(longest) { // and prepare, and the collector
+	if size := messageSize(validation.MaxContainers + 2); size < len(longest) { // and prepare, and the collector
 		t.Errorf("%d bytes for a message of %d", size, len(longest))
 	}
 }
@@ -136,12 +137,12 @@ func TestFaultsAreFoundInTime(t *testing.T) {
 // entrypoint.
 func TestNothingIsMountedOverOurDirectories(t *testing.T) {
 	for spec, want := range map[string]string{
-		"taskSpec: {steps: [{image: x, script: x, volumeMounts: [{name: v, mountPath: tekton/run}]}]}":                                                                                                    `step "unnamed-0": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "tekton/run")`,
-		"taskSpec: {sidecars: [{image: x, volumeMounts: [{name: v, mountPath: ./tekton/bin}]}], steps: [{image: x, script: x}]}":                                                                          `sidecar "unnamed-0": volumeMount cannot be mounted under /tekton/ (volumeMount "v" mounted at "./tekton/bin")`,
-		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/run}], steps: [{image: x, script: x}]}":                                                              `workspace "w" cannot be mounted at "/tekton/run": that is for the controller's own files, choose another mountPath`,
-		"workspaces: [{name: ../tekton/bin, emptyDir: {}}]\ntaskSpec: {steps: [{image: x, script: x}]}":                                                                                                   `workspace "../tekton/bin" cannot be mounted at "/workspace/../tekton/bin": that is for the controller's own files, choose another mountPath`,
-		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], steps: [{image: x, script: x, workspaces: [{name: w, mountPath: //tekton/steps/step-a}]}]}":                           `step "unnamed-0": workspace "w" cannot be mounted at "//tekton/steps/step-a": that is for the controller's own files, choose another mountPath`,
-		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], sidecars: [{name: s, image: x, workspaces: [{name: w, mountPath: tekton/scripts}]}], steps: [{image: x, script: x}]}": `sidecar "s": workspace "w" cannot be mounted at "tekton/scripts": that is for the controller's own files, choose another mountPath`,
+		"taskSpec: {steps: [{image: x, script: x, volumeMounts: [{name: v, mountPath: tekton/run}]}]}":                                                                                                    `spec.taskSpec.steps[0].volumeMounts[0].mountPath: Invalid value: "tekton/run": what is under /tekton is for the controller's own files, but for /tekton/home: choose another mountPath`,
+		"taskSpec: {sidecars: [{image: x, volumeMounts: [{name: v, mountPath: ./tekton/bin}]}], steps: [{image: x, script: x}]}":                                                                          `spec.taskSpec.sidecars[0].volumeMounts[0].mountPath: Invalid value: "./tekton/bin": what is under /tekton is for the controller's own files, but for /tekton/home: choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/run}], steps: [{image: x, script: x}]}":                                                              `spec.taskSpec.workspaces[0].mountPath: Invalid value: "/tekton/run": /tekton/run is for the controller's own files: choose another mountPath`,
+		"workspaces: [{name: ../tekton/bin, emptyDir: {}}]\ntaskSpec: {steps: [{image: x, script: x}]}":                                                                                                   `spec.taskSpec.workspaces[0].mountPath: Invalid value: "/tekton/bin": /tekton/bin is for the controller's own files: choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], steps: [{image: x, script: x, workspaces: [{name: w, mountPath: //tekton/steps/step-a}]}]}":                           `spec.taskSpec.steps[0].workspaces[0].mountPath: Invalid value: "//tekton/steps/step-a": //tekton/steps/step-a is for the controller's own files: choose another mountPath`,
+		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w}], sidecars: [{name: s, image: x, workspaces: [{name: w, mountPath: tekton/scripts}]}], steps: [{image: x, script: x}]}": `spec.taskSpec.sidecars[0].workspaces[0].mountPath: Invalid value: "tekton/scripts": tekton/scripts is for the controller's own files: choose another mountPath`,
 		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/home}], steps: [{image: x, script: x}]}":                                                             "",
 		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /tekton/custom}], steps: [{image: x, script: x}]}":                                                           "",
 		"workspaces: [{name: w, emptyDir: {}}]\ntaskSpec: {workspaces: [{name: w, mountPath: /workspace}], steps: [{image: x, script: x}]}":                                                               "",

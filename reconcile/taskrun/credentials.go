@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	credentialSecretsDir = "/tekton/creds-secrets" //nolint:gosec // a path, and no credential
+	credentialSecretsDir = crds.PathCredentialSecrets
 	secretVolume         = volumePrefix + "secret-"
 	credentialVolume     = "tekton-creds-init-home-" //nolint:gosec // a name; the number of the step follows
 )

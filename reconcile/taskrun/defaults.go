@@ -1,50 +1,24 @@
 package taskrun
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 )
 
 // What an administrator has runs do that say nothing themselves.
 
-// podTemplate is the template of the run, with the administrator's in the fields
-// that it leaves out. Variables and volumes of both are there; of two with one name,
-// the run's. (An empty list leaves nothing out: it says that there shall be none.)
+// podTemplate is the template of the run, with the administrator's in the fields that it
+// leaves out, whether a webhook has filled them in or not.
 func podTemplate(run *crds.TaskRun, c Config) crds.PodTemplate {
-	var t, under crds.PodTemplate
-	if run.Spec.PodTemplate != nil {
-		t = *run.Spec.PodTemplate
+	if merged := defaulting.MergePodTemplate(run.Spec.PodTemplate, c.PodTemplate); merged != nil {
+		return *merged
 	}
-	if c.PodTemplate == nil {
-		return t
-	}
-	under = *c.PodTemplate
-	env := besides(t.Env, under.Env, func(e corev1.EnvVar) string { return e.Name })
-	volumes := besides(t.Volumes, under.Volumes, func(v corev1.Volume) string { return v.Name })
-	fields, defaults := reflect.ValueOf(&t).Elem(), reflect.ValueOf(under)
-	for i := range fields.NumField() {
-		if fields.Field(i).IsZero() {
-			fields.Field(i).Set(defaults.Field(i))
-		}
-	}
-	t.Env, t.Volumes = env, volumes
-	return t
-}
-
-// besides are the own ones, and after them those of the others whose names are free.
-func besides[T any](own, others []T, name func(T) string) []T {
-	all := slices.Clip(own)
-	for _, other := range others {
-		if !slices.ContainsFunc(own, func(o T) bool { return name(o) == name(other) }) {
-			all = append(all, other)
-		}
-	}
-	return all
+	return crds.PodTemplate{}
 }
 
 const (

@@ -1,27 +1,27 @@
 package taskrun
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"millrace/crds"
+	"millrace/crds/defaulting"
+	"millrace/crds/validation"
 	"millrace/reconcile/variables"
 )
 
 // checkEnums holds a run to the only values that its task accepts for some of its
-// parameters. Tekton has this behind a flag, and so has who relies on it.
+// parameters. Tekton has this behind a flag, and so has who relies on it; without it
+// checkTask refuses the declaration.
 func checkEnums(specs crds.ParamSpecs, given crds.Params, c Config) *refusal {
 	values := variables.Values(nil, given)
 	for _, spec := range specs {
-		if len(spec.Enum) == 0 {
-			continue
-		}
-		if err := checkEnum(spec, c); err != nil {
-			return invalid("params[%s]: %v", spec.Name, err)
-		}
-		if value, ok := values[spec.Name]; ok && !slices.Contains(spec.Enum, value.StringVal) {
+		value, ok := values[spec.Name]
+		held := c.ParamEnum && len(spec.Enum) > 0 && defaulting.ParamType(spec) == crds.ParamTypeString
+		if held && ok && !slices.Contains(spec.Enum, value.StringVal) {
 			return &refusal{crds.TaskRunReasonInvalidParamValue, notInEnum(spec, value.StringVal).Error()}
 		}
 	}
@@ -32,33 +32,16 @@ func notInEnum(spec crds.ParamSpec, value string) error {
 	return fmt.Errorf("param `%s` value: %s is not in the enum list", spec.Name, value)
 }
 
-// checkEnum finds what is wrong with the declaration itself.
-func checkEnum(spec crds.ParamSpec, c Config) error {
-	sorted := slices.Sorted(slices.Values(spec.Enum))
-	switch {
-	case !c.ParamEnum:
-		return errors.New("feature flag `enable-param-enum` should be set to true to use Enum")
-	case variables.TypeOf(spec) != crds.ParamTypeString:
-		return errors.New("enum can only be set with string type param")
-	case len(slices.Compact(sorted)) < len(spec.Enum):
-		return fmt.Errorf("a value appears more than once in the enum list %v", spec.Enum)
-	case spec.Default != nil && !slices.Contains(spec.Enum, spec.Default.StringVal):
-		return fmt.Errorf("param default value %s not in the enum list", spec.Default.StringVal)
-	default:
-		return nil
-	}
-}
-
 // checkActionEnums does so for a StepAction, whose values are known but for the
 // results of steps that they are made of.
 func checkActionEnums(specs crds.ParamSpecs, values crds.Params, forms []string, c Config) error {
+	if errs := validation.DeclaredParams(specs, field.NewPath("spec", "params"), c.options()); len(errs) > 0 {
+		return errs[0]
+	}
 	given := variables.Values(nil, values)
 	for _, spec := range specs {
 		if len(spec.Enum) == 0 {
 			continue
-		}
-		if err := checkEnum(spec, c); err != nil {
-			return fmt.Errorf("params[%s]: %w", spec.Name, err)
 		}
 		value, ok := given[spec.Name]
 		if !ok {

@@ -21,10 +21,10 @@ func TestEnumsAreChecked(t *testing.T) {
 		{"enum: [a, b], default: b", "", flag, ""},
 		{"enum: [a, b]", "params: [{name: p, value: c}]", flag, "InvalidParamValue: param `p` value: c is not in the enum list"},
 		{"enum: [a, b]", "params: [{name: p, value: ''}]", flag, "InvalidParamValue: param `p` value:  is not in the enum list"},
-		{"enum: [a, b], default: c", "params: [{name: p, value: a}]", flag, "TaskRunValidationFailed: params[p]: param default value c not in the enum list"},
-		{"enum: [a, b, a]", "params: [{name: p, value: a}]", flag, "TaskRunValidationFailed: params[p]: a value appears more than once in the enum list [a b a]"},
-		{"enum: [a], type: array", "params: [{name: p, value: [a]}]", flag, "TaskRunValidationFailed: params[p]: enum can only be set with string type param"},
-		{"enum: [a]", "params: [{name: p, value: a}]", Config{}, "TaskRunValidationFailed: params[p]: feature flag `enable-param-enum` should be set to true to use Enum"},
+		{"enum: [a, b], default: c", "params: [{name: p, value: a}]", flag, `TaskRunValidationFailed: spec.taskSpec.params[0].enum: Invalid value: the default is not among the values: add it, or choose another default`},
+		{"enum: [a, b, a]", "params: [{name: p, value: a}]", flag, `TaskRunValidationFailed: spec.taskSpec.params[0].enum[2]: Invalid value: "a": the value is there before: leave one of them`},
+		{"enum: [a], type: array", "params: [{name: p, value: [a]}]", flag, `TaskRunValidationFailed: spec.taskSpec.params[0].enum: Forbidden: it is for parameters of type string, and this one is of type array: leave it out`},
+		{"enum: [a]", "params: [{name: p, value: a}]", Config{}, `TaskRunValidationFailed: spec.taskSpec.params[0].enum: Forbidden: it needs the feature flag enable-param-enum: set that to "true" in the ConfigMap feature-flags, or leave enum out`},
 	} {
 		_, refused := resolve(parseRun(t, fmt.Sprintf(task, c.param)+c.given), nil, nil, c.config)
 		if got := refusalText(refused); got != c.want {

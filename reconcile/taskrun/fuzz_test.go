@@ -167,7 +167,7 @@ func FuzzWorkspaces(f *testing.F) {
 		spec := &crds.TaskSpec{Workspaces: []crds.WorkspaceDeclaration{{Name: "w", MountPath: mountPath}}}
 		step := crds.Step{Image: "x", Command: []string{"x"}, Workspaces: []crds.WorkspaceUsage{{Name: "w", MountPath: own}}}
 		spec.Steps = []crds.Step{step}
-		if checkTask(spec) != nil {
+		if checkTask(&crds.TaskRun{}, spec, Config{}.options()) != nil {
 			return
 		}
 		w := workspaces{run: "u", declared: spec.Workspaces, bindings: []crds.WorkspaceBinding{{Name: "w", SubPath: subPath, EmptyDir: &corev1.EmptyDirVolumeSource{}}}}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/crds/validation"
 	"millrace/reconcile"
 	"millrace/reconcile/call"
 	"millrace/reconcile/frozen"
@@ -291,7 +292,8 @@ func (d decision) withoutPod() Plan {
 	}
 	if spec := d.Run.Status.TaskSpec; spec != nil {
 		// It was checked when it was written down; since then others may have written.
-		if refused := checkTask(spec); refused != nil {
+		// What an administrator has allowed then is allowed until it ends.
+		if refused := checkTask(d.Run, spec, validation.Options{ParamEnum: true, CEL: true}); refused != nil {
 			return d.refuse(refused)
 		}
 		return d.create("the run has no pod", nil, d.again())

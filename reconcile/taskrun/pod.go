@@ -13,21 +13,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/crds/validation"
 	"millrace/reconcile/variables"
 )
 
-// Where things are in the containers of a pod. Tasks in use have these paths
-// written into them, so they are Tekton's.
+// Where things are in the containers of a pod.
 const (
-	workspaceDir   = "/workspace"
-	homeDir        = "/tekton/home"
-	resultsDir     = "/tekton/results"
-	stepsDir       = "/tekton/steps"
-	runDir         = "/tekton/run"
-	scriptsDir     = "/tekton/scripts"
-	binDir         = "/tekton/bin"
-	credentialsDir = "/tekton/creds" //nolint:gosec // a path, and no credential
-	terminationLog = "/tekton/termination"
+	workspaceDir   = crds.PathWorkspaces
+	homeDir        = crds.PathHome
+	resultsDir     = crds.PathResults
+	stepsDir       = crds.PathSteps
+	runDir         = crds.PathRun
+	scriptsDir     = crds.PathScripts
+	binDir         = crds.PathBin
+	credentialsDir = crds.PathCredentials
+	terminationLog = crds.PathTermination
 	entrypoint     = binDir + "/entrypoint"
 )
 
@@ -309,11 +309,11 @@ func withInternalMounts(mounts []corev1.VolumeMount, script bool) []corev1.Volum
 func withMounts(mounts, more []corev1.VolumeMount) []corev1.VolumeMount {
 	taken := map[string]bool{}
 	for _, mount := range mounts {
-		taken[inContainer(mount.MountPath)] = true
+		taken[validation.InContainer(mount.MountPath)] = true
 	}
 	all := slices.Clip(mounts)
 	for _, mount := range more {
-		if !taken[inContainer(mount.MountPath)] {
+		if !taken[validation.InContainer(mount.MountPath)] {
 			all = append(all, mount)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"millrace/crds"
 	"millrace/crds/reference"
+	"millrace/crds/validation"
 	"millrace/reconcile/variables"
 )
 
@@ -33,13 +34,13 @@ func invalid(format string, args ...any) *refusal {
 // StepActions that its steps refer to.
 func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer, c Config) (*crds.TaskSpec, *refusal) {
 	spec := taskSpec(run, task)
-	if refused := checkNumbers(spec); refused != nil {
+	if refused := refuseAll(validation.TooMany(spec, whereTask(run))); refused != nil {
 		return nil, refused
 	}
-	if refused := unserved(run, spec); refused != nil {
+	if refused := checkRefs(run, spec, c.options()); refused != nil {
 		return nil, refused
 	}
-	if refused := checkRun(run); refused != nil {
+	if refused := checkRun(run, c); refused != nil {
 		return nil, refused
 	}
 	if refused := checkSpecs(run, spec); refused != nil {
@@ -69,7 +70,7 @@ func resolve(run *crds.TaskRun, task *crds.Task, actions map[string]actionAnswer
 	if refused != nil {
 		return nil, refused
 	}
-	if refused := checkTask(resolved); refused != nil {
+	if refused := checkTask(run, resolved, c.options()); refused != nil {
 		return resolved, refused
 	}
 	_, refused = forAttempt(run, resolved)
@@ -82,20 +83,6 @@ func taskSpec(run *crds.TaskRun, task *crds.Task) *crds.TaskSpec {
 		return &task.Spec
 	}
 	return run.Spec.TaskSpec
-}
-
-// checkRun finds what would otherwise be reported about the pod.
-func checkRun(run *crds.TaskRun) *refusal {
-	if n := len(run.Name); n > maxNameLength {
-		return invalid("metadata.name has %d characters and can have %d: it becomes a label of the pod", n, maxNameLength)
-	}
-	if n := len(taskName(run)); n > maxNameLength {
-		return invalid("the name of the task has %d characters and can have %d: it becomes a label of the run and of its pod", n, maxNameLength)
-	}
-	if t := run.Spec.Timeout; t != nil && t.Duration < 0 {
-		return invalid("spec.timeout %s is negative", t.Duration)
-	}
-	return nil
 }
 
 // contextVariables are those that depend on nothing but the run.
@@ -202,7 +189,7 @@ func (r replacement) step(step crds.Step, i int) (crds.Step, error) {
 		}
 	}
 	if err != nil || step.Ref == nil {
-		replaced.Params = given // for checkStep to refuse
+		replaced.Params = given // for checkTask to refuse
 		return replaced, err
 	}
 	action := r.actions[step.Ref.Name].Action

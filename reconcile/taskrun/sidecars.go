@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"millrace/crds"
 )
@@ -95,36 +94,6 @@ func (b blueprint) runScript(c *corev1.Container, s crds.Sidecar, i int) {
 		{Name: binVolume, MountPath: binDir, ReadOnly: true},
 		{Name: sidecarScripts, MountPath: scriptsDir},
 	})
-}
-
-// checkSidecars finds in sidecars what checkSteps finds in steps.
-func checkSidecars(spec *crds.TaskSpec) *refusal {
-	names := map[string]bool{collectorName: true}
-	for i, sidecar := range spec.Sidecars {
-		name := sidecarName(sidecar, i)
-		shown := strings.TrimPrefix(name, sidecarPrefix)
-		switch {
-		case len(validation.IsDNS1123Label(name)) > 0:
-			return invalid("sidecar %q: its name becomes the name of a container, and can have small letters, digits and -, with a letter or digit at both ends", sidecar.Name)
-		case names[name]:
-			return invalid("sidecar %q: there is more than one sidecar of that name", shown)
-		case sidecar.Image == "":
-			return invalid("sidecar %q has no image", shown)
-		case sidecar.RestartPolicy != nil && *sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways:
-			return invalid("sidecar %q: restartPolicy is %q, and can be %q", shown, *sidecar.RestartPolicy, corev1.ContainerRestartPolicyAlways)
-		case sidecar.Script != "" && len(sidecar.Command) > 0:
-			return invalid("sidecar %q has both a script and a command, and can have one of them", shown)
-		}
-		names[name] = true
-		what := fmt.Sprintf("sidecar %q", shown)
-		if refused := checkMountsOf(what, sidecar.VolumeMounts); refused != nil {
-			return refused
-		}
-		if refused := checkUsagesOf(what, spec, sidecar.Workspaces); refused != nil {
-			return refused
-		}
-	}
-	return nil
 }
 
 // sidecarStatuses are the statuses of the task's sidecars, in the order of the

@@ -59,7 +59,7 @@ func checkStepResults(spec *crds.TaskSpec) *refusal {
 			}
 		}
 	}
-	return checkTaskResults(spec)
+	return nil
 }
 
 // laterTexts are the texts of a step that may refer to results of steps.
@@ -94,16 +94,4 @@ func valueOf(spec *crds.TaskSpec, result crds.TaskResult) (from stepResult, ok b
 	}
 	from, ok = findStepResult(spec.Steps, match[1])
 	return from, ok && (from.part == "" || from.part == "[*]")
-}
-
-func checkTaskResults(spec *crds.TaskSpec) *refusal {
-	for _, result := range spec.Results {
-		if result.Value == nil {
-			continue
-		}
-		if _, ok := valueOf(spec, result); !ok {
-			return invalid("result %q: its value %q is not the result of a step: write $(steps.<step>.results.<result>)", result.Name, result.Value.StringVal)
-		}
-	}
-	return nil
 }

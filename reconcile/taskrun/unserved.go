@@ -7,43 +7,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/crds/validation"
 	"millrace/reconcile/resolution"
 )
 
-// unserved refuses what this version cannot execute, by its name. To pass over a
-// field in silence would be worse: a task without its sidecar, or a step whose
-// condition nobody looked at, does something that its author never asked for.
-func unserved(run *crds.TaskRun, spec *crds.TaskSpec) *refusal {
-	features := unservedOfRun(run.Spec)
-	for i, step := range spec.Steps {
-		features = append(features, unservedOfStep(step, fmt.Sprintf("steps[%s]", stepName(step, i)))...)
-	}
-	for _, feature := range features {
-		if feature.used {
-			return invalid("%s is not served by this version of the controller: %s", feature.field, feature.instead)
+// checkRefs finds what is wrong with steps that refer to StepActions: once those are in
+// their place, nobody could tell who said what.
+func checkRefs(run *crds.TaskRun, spec *crds.TaskSpec, o validation.Options) *refusal {
+	o.Strict = true
+	for i := range spec.Steps {
+		step, at := &spec.Steps[i], whereTask(run).Child("steps").Index(i)
+		if step.Ref == nil {
+			continue
+		}
+		if refused := refuseAll(validation.ReferringStep(step, at, o)); refused != nil {
+			return refused
 		}
 	}
 	return nil
-}
-
-type feature struct {
-	used    bool
-	field   string
-	instead string
-}
-
-func unservedOfRun(spec crds.TaskRunSpec) []feature {
-	return []feature{
-		{spec.Debug != nil, "spec.debug", "leave it out"},
-	}
-}
-
-func unservedOfStep(step crds.Step, field string) []feature {
-	var features []feature
-	if step.Ref != nil {
-		features = append(features, feature{step.Ref.Resolver != "", field + ".ref.resolver: " + step.Ref.Resolver, "apply the StepAction to the cluster, and refer to it by name"})
-	}
-	return features
 }
 
 // source tells where the task of a run comes from, or refuses the run. ref is

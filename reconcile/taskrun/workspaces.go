@@ -48,7 +48,7 @@ func bind(run *crds.TaskRun, declared []crds.WorkspaceDeclaration, v variables.S
 		return w, fmt.Errorf("workspaces of the run: %w", err)
 	}
 	for _, b := range w.bindings {
-		if named := sources(b); len(named) != 1 && w.wrong == nil {
+		if named := b.Sources(); len(named) != 1 && w.wrong == nil {
 			w.wrong = fmt.Errorf("binding %q is invalid: it needs exactly one kind of volume and has %d %v", b.Name, len(named), named)
 		}
 	}
@@ -88,23 +88,6 @@ func (w workspaces) check() error {
 		}
 	}
 	return nil
-}
-
-func sources(b crds.WorkspaceBinding) []string {
-	var named []string
-	add := func(set bool, name string) {
-		if set {
-			named = append(named, name)
-		}
-	}
-	add(b.VolumeClaimTemplate != nil, "volumeClaimTemplate")
-	add(b.PersistentVolumeClaim != nil, "persistentVolumeClaim")
-	add(b.EmptyDir != nil, "emptyDir")
-	add(b.ConfigMap != nil, "configMap")
-	add(b.Secret != nil, "secret")
-	add(b.Projected != nil, "projected")
-	add(b.CSI != nil, "csi")
-	return named
 }
 
 // volumes gives each bound workspace its volume. A claim that is bound twice is
@@ -169,7 +152,7 @@ func (w workspaces) mounts(spec *crds.TaskSpec, own []crds.WorkspaceUsage) []cor
 			continue
 		}
 		d, _ := w.declaration(b.Name)
-		path := mountPath(d)
+		path := d.Path()
 		if usage.MountPath != "" {
 			path = usage.MountPath
 		}
@@ -181,13 +164,6 @@ func (w workspaces) mounts(spec *crds.TaskSpec, own []crds.WorkspaceUsage) []cor
 		})
 	}
 	return mounts
-}
-
-func mountPath(d crds.WorkspaceDeclaration) string {
-	if d.MountPath != "" {
-		return d.MountPath
-	}
-	return workspaceDir + "/" + d.Name
 }
 
 func usageOf(usages []crds.WorkspaceUsage, workspace string) (crds.WorkspaceUsage, bool) {
@@ -214,7 +190,7 @@ func setWorkspaces(v variables.Set, w workspaces) {
 		b, bound := w.binding(d.Name)
 		path, claim := "", ""
 		if bound {
-			path = mountPath(d)
+			path = d.Path()
 		}
 		if b.PersistentVolumeClaim != nil {
 			claim = b.PersistentVolumeClaim.ClaimName

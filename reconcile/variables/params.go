@@ -8,24 +8,9 @@ import (
 	"strings"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 	"millrace/crds/reference"
 )
-
-// TypeOf is the declared kind, or the one that follows from the default or
-// from the properties: Tekton's webhook fills it in, and objects that never
-// passed a webhook must mean the same.
-func TypeOf(spec crds.ParamSpec) crds.ParamType {
-	switch {
-	case spec.Type != "":
-		return spec.Type
-	case spec.Default != nil && spec.Default.Type != "":
-		return spec.Default.Type
-	case len(spec.Properties) > 0:
-		return crds.ParamTypeObject
-	default:
-		return crds.ParamTypeString
-	}
-}
 
 // Values are the defaults with the values of the run over them. Values
 // that the task does not declare are there too: an embedded task may use them
@@ -64,7 +49,7 @@ func Check(specs crds.ParamSpecs, given crds.Params) error {
 		switch {
 		case !ok && spec.Default == nil:
 			missing = append(missing, spec.Name)
-		case ok && !fits(TypeOf(spec), value), !ok && !fits(TypeOf(spec), *spec.Default):
+		case ok && !fits(defaulting.ParamType(spec), value), !ok && !fits(defaulting.ParamType(spec), *spec.Default):
 			wrong = append(wrong, spec.Name)
 		}
 	}
@@ -96,7 +81,7 @@ func checkKeys(specs crds.ParamSpecs, given crds.Params) error {
 	missing := map[string][]string{}
 	for _, spec := range specs {
 		value := values[spec.Name]
-		if TypeOf(spec) != crds.ParamTypeObject || value.Type != crds.ParamTypeObject {
+		if defaulting.ParamType(spec) != crds.ParamTypeObject || value.Type != crds.ParamTypeObject {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(spec.Properties)) {
