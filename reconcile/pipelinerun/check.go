@@ -27,7 +27,7 @@ func (d *decision) check() *refusal {
 		}
 	}
 	for _, t := range d.tasks {
-		for _, check := range []func(*task) *refusal{d.checkReferences, d.checkTask, d.checkMatrix} {
+		for _, check := range []func(*task) *refusal{d.checkReferences, d.checkOnError, d.checkTask, d.checkMatrix} {
 			if r := check(t); r != nil {
 				return r
 			}

@@ -180,7 +180,7 @@ func (d *decision) metadata(t *task, name string, own crds.PipelineTaskRunSpec) 
 	if t.Final {
 		labels[labelMemberOf] = memberOfFinally
 	}
-	if t.OnError == crds.PipelineTaskContinue {
+	if t.ignores() {
 		annotations[annotationOnError] = string(crds.PipelineTaskContinue)
 	}
 	return metav1.ObjectMeta{

@@ -51,6 +51,7 @@ func (d *decision) load(spec *crds.PipelineSpec) (r *refusal) {
 	}
 	d.tasks, d.order = d.Tally.copied()
 	d.vars = d.variables()
+	d.setCalm()
 	d.need = map[string]bool{}
 	pipeline, tasks, finally := d.deadlines(d.Run.Status)
 	d.late, d.tasksLate, d.finallyLate = d.reached(pipeline), d.reached(tasks), d.reached(finally)

@@ -28,6 +28,7 @@ type task struct {
 	shown    crds.WhenExpressions // its conditions, with values
 	fault    string               // of an invalid one
 	loaded   bool                 // the results are among the variables
+	calm     bool                 // a parameter says that a failure does not matter
 }
 
 // A run is a child, or the memory of one.

@@ -131,7 +131,7 @@ func (d *decision) skipAfter(t *task) crds.SkippingReason {
 func (d *decision) lacks(t *task, unknown []reference.Task) {
 	first := unknown[0]
 	from := d.task(first.Task)
-	expected := t.Final || t.OnError == crds.PipelineTaskContinue || from != nil && from.state == skipped
+	expected := t.Final || t.ignores() || from != nil && from.state == skipped
 	if expected {
 		d.skip(t, crds.SkippingReasonMissingResults)
 		return

@@ -74,7 +74,7 @@ func (t *task) assessRun(c *child) state {
 }
 
 func (t *task) failure() state {
-	if t.OnError == crds.PipelineTaskContinue {
+	if t.ignores() {
 		return ignored
 	}
 	return failed
@@ -82,7 +82,7 @@ func (t *task) failure() state {
 
 // stops tells that no more tasks of the graph begin because of this one.
 func (t *task) stops() bool {
-	return !t.Final && (t.state.fell() && t.OnError != crds.PipelineTaskContinue || t.state == ineligible)
+	return !t.Final && (t.state.fell() && !t.ignores() || t.state == ineligible)
 }
 
 // tally settles the state of each task that has runs, or was skipped, as far as that
