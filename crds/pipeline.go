@@ -110,8 +110,9 @@ type PipelineTask struct {
 	// How long one attempt may take, such as 90s or 1h30m.
 	// +kubebuilder:validation:Type=string
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// What becomes of the pipeline when the task fails: stopAndFail, or continue.
-	// +kubebuilder:validation:Enum="";continue;stopAndFail
+	// What becomes of the pipeline when the task fails: stopAndFail (when left out) or
+	// continue, or a reference to a parameter.
+	// +kubebuilder:validation:Pattern=`^(|continue|stopAndFail|\$\(params.*)$`
 	OnError PipelineTaskOnErrorType `json:"onError,omitempty"`
 }
 
