@@ -105,22 +105,25 @@ func compare(got, want any, at []any, changes *[]change) {
 		compareMaps(got, want, at, changes)
 	case []any:
 		want, _ := want.([]any)
+		had, has := places(got), places(want)
 		for i := range got {
 			if !equal(got[i], want[i]) {
-				compare(got[i], want[i], append(at, element(got, want, i)), changes)
+				which := element(elementName(got[i]), i, len(got), had, has)
+				compare(got[i], want[i], append(at, which), changes)
 			}
 		}
 	}
 }
 
-// element says which one of a list is meant: that with its name if it has one that
-// no other has, else the one at its place in a list of that length.
-func element(got, want []any, i int) any {
-	name := elementName(got[i])
-	if name != "" && name == elementName(want[i]) && find(got, name) == i && find(want, name) == i {
+// element says which one of a list is meant: that with its name, if that is its own
+// before and after, else the one at its place in a list of that length.
+func element(name string, i, of int, had, has map[string]int) any {
+	before, ok := had[name]
+	after, still := has[name]
+	if ok && still && before == i && after == i {
 		return map[string]any{"name": name}
 	}
-	return map[string]any{"index": int64(i), "of": int64(len(got))}
+	return map[string]any{"index": int64(i), "of": int64(of)}
 }
 
 func elementName(value any) string {
@@ -133,14 +136,19 @@ func elementName(value any) string {
 	return ""
 }
 
-// find returns the place of the only element of that name, or -1.
-func find(list []any, name string) int {
-	named := func(value any) bool { return elementName(value) == name }
-	i := slices.IndexFunc(list, named)
-	if i < 0 || slices.ContainsFunc(list[i+1:], named) {
-		return -1
+// places are where the elements of a list are, by their names, where no two share one.
+func places(list []any) map[string]int {
+	at, shared := map[string]int{}, map[string]bool{}
+	for i, value := range list {
+		name := elementName(value)
+		if _, twice := at[name]; twice {
+			shared[name] = true
+		}
+		at[name] = i
 	}
-	return i
+	delete(at, "")
+	maps.DeleteFunc(at, func(name string, _ int) bool { return shared[name] })
+	return at
 }
 
 func names(a, b map[string]any) []string {
@@ -153,8 +161,9 @@ func names(a, b map[string]any) []string {
 // putBack makes the changes, except where something else is by now what was
 // changed.
 func putBack(object map[string]any, changes []change) {
+	way := follower{}
 	for _, c := range changes {
-		if there, ok := follow(object, c.At).(map[string]any); ok && c.allowed() && c.fits(there) {
+		if there, ok := way.follow(object, c.At).(map[string]any); ok && c.allowed() && c.fits(there) {
 			for name := range c.Was {
 				delete(there, name)
 			}
@@ -203,16 +212,20 @@ func (c change) fits(there map[string]any) bool {
 	return true
 }
 
+// A follower finds places in an object, and remembers which elements the lists have
+// that it came by: a list of many steps may have a change in each.
+type follower map[*any]map[string]int
+
 // follow returns what lies at the end of the way, or nil.
-func follow(value any, at []any) any {
+func (f follower) follow(value any, at []any) any {
 	for _, step := range at {
 		switch here := value.(type) {
 		case map[string]any:
 			name, _ := step.(string)
 			value = here[name]
 		case []any:
-			i := place(here, step)
-			if i < 0 {
+			i, ok := f.place(here, step)
+			if !ok {
 				return nil
 			}
 			value = here[i]
@@ -223,16 +236,23 @@ func follow(value any, at []any) any {
 	return value
 }
 
-func place(list []any, step any) int {
+func (f follower) place(list []any, step any) (i int, ok bool) {
 	which, _ := step.(map[string]any)
-	if name, ok := which["name"].(string); ok && name != "" {
-		return find(list, name)
+	name, named := which["name"].(string)
+	if !named {
+		i, ok := which["index"].(int64)
+		return int(i), ok && equal(which["of"], int64(len(list))) && i >= 0 && i < int64(len(list))
 	}
-	i, ok := which["index"].(int64)
-	if !ok || !equal(which["of"], int64(len(list))) || i < 0 || i >= int64(len(list)) {
-		return -1
+	if len(list) == 0 {
+		return 0, false
 	}
-	return int(i)
+	known, ok := f[&list[0]]
+	if !ok {
+		known = places(list)
+		f[&list[0]] = known
+	}
+	i, ok = known[name]
+	return i, ok
 }
 
 // remember writes down what must be done after a conversion back, if anything.
