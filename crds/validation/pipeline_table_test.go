@@ -2,7 +2,6 @@ package validation
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,22 +20,10 @@ func TestTablesOfPipelines(t *testing.T) {
 		"when.txt":              pipeline,
 		"pipelinevariables.txt": pipeline,
 		"pipelinerun.txt":       run,
-		"pipelinerunupdate.txt": saidOfRunUpdate,
+		"pipelinerunupdate.txt": saidOfUpdate(PipelineRunUpdate),
 		"customrun.txt":         saidOf(CustomRun, func(o Options) func(*crds.CustomRun) { return o.Defaults.CustomRun }),
 		"resolutionrequest.txt": saidOf(ResolutionRequest, func(o Options) func(*crds.ResolutionRequest) { return o.Defaults.ResolutionRequest }),
 	} {
 		t.Run(file, func(t *testing.T) { playTable(t, filepath.Join("testdata", file), say) })
 	}
-}
-
-func saidOfRunUpdate(t *testing.T, text string) (field.ErrorList, []string) {
-	t.Helper()
-	before, after, ok := strings.Cut(text, "\n=>\n")
-	if !ok {
-		t.Fatalf("no => in\n%s", text)
-	}
-	var old, now crds.PipelineRun
-	parse(t, before, &old)
-	parse(t, after, &now)
-	return PipelineRunUpdate(&now, &old, optionsIn(t, before)), nil
 }

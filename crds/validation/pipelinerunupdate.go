@@ -11,24 +11,12 @@ import (
 // changed. The specs are compared as if both had their defaults; see TaskRunUpdate.
 func PipelineRunUpdate(now, old *crds.PipelineRun, o Options) field.ErrorList {
 	r := &report{Options: o}
-	at := field.NewPath("spec")
-	changed := changes(now.Spec, old.Spec)
-	if hasDefaults(changed) {
-		changed = changes(defaulted(now, o.Defaults.PipelineRun).Spec, defaulted(old, o.Defaults.PipelineRun).Spec)
-	}
-	started := old.HasStarted() || old.Status.PipelineSpec != nil
-	for _, name := range changed {
-		switch at := at.Child(name); {
-		case name == "managedBy":
-			r.forbidden(at, "who executes a run is said when it is created, and cannot be changed: create another")
-		case old.IsDone():
-			r.forbidden(at, "the run has ended, and cannot be changed: create another")
-		case started && name != "status":
-			r.forbidden(at, "the run has started, and only status can be changed: create another")
-		}
-	}
-	if started && !old.IsDone() && now.IsPending() && !old.IsPending() {
-		r.forbidden(at.Child("status"), "the run has started, and cannot wait any more: cancel it with %s", crds.PipelineRunSpecStatusCancelled)
-	}
+	r.frozen(changed(now, old, func(run *crds.PipelineRun) crds.PipelineRunSpec { return run.Spec }, o.Defaults.PipelineRun), life{
+		started: old.HasStarted() || old.Status.PipelineSpec != nil,
+		ended:   old.IsDone(),
+		free:    []string{"status"},
+		waits:   now.IsPending() && !old.IsPending(),
+		cancel:  string(crds.PipelineRunSpecStatusCancelled),
+	})
 	return r.errs
 }

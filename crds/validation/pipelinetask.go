@@ -109,7 +109,7 @@ func (r *report) embedded(t *crds.EmbeddedTask, at *field.Path) {
 		r.customKind(t.APIVersion, t.Kind, at)
 		return
 	}
-	// The run of the task looks again, when its variables have been replaced.
+	// The run of the task looks again, if there is one, and fails alone.
 	defer func(strict bool) { r.Strict = strict }(r.Strict)
 	r.Strict = false
 	r.taskSpec(&t.TaskSpec, at)

@@ -32,7 +32,7 @@ func TestTables(t *testing.T) {
 		"variables.txt":     saidOf(Task, func(o Options) func(*crds.Task) { return o.Defaults.Task }),
 		"stepaction.txt":    saidOf(StepAction, func(o Options) func(*crds.StepAction) { return o.Defaults.StepAction }),
 		"taskrun.txt":       saidOf(TaskRun, func(o Options) func(*crds.TaskRun) { return o.Defaults.TaskRun }),
-		"taskrunupdate.txt": saidOfUpdate,
+		"taskrunupdate.txt": saidOfUpdate(TaskRunUpdate),
 	} {
 		t.Run(file, func(t *testing.T) { playTable(t, filepath.Join("testdata", file), say) })
 	}
@@ -141,16 +141,18 @@ func saidOf[T any](judge func(*T, Options) (field.ErrorList, []string), fill fun
 	}
 }
 
-func saidOfUpdate(t *testing.T, text string) (field.ErrorList, []string) {
-	t.Helper()
-	before, after, ok := strings.Cut(text, "\n=>\n")
-	if !ok {
-		t.Fatalf("no => in\n%s", text)
+func saidOfUpdate[T any](judge func(now, old *T, o Options) field.ErrorList) func(t *testing.T, text string) (field.ErrorList, []string) {
+	return func(t *testing.T, text string) (field.ErrorList, []string) {
+		t.Helper()
+		before, after, ok := strings.Cut(text, "\n=>\n")
+		if !ok {
+			t.Fatalf("no => in\n%s", text)
+		}
+		var old, now T
+		parse(t, before, &old)
+		parse(t, after, &now)
+		return judge(&now, &old, optionsIn(t, before)), nil
 	}
-	var old, now crds.TaskRun
-	parse(t, before, &old)
-	parse(t, after, &now)
-	return TaskRunUpdate(&now, &old, optionsIn(t, before)), nil
 }
 
 func jsonOf(t *testing.T, object any) string {
