@@ -26,15 +26,6 @@ const Annotation = "millrace.dev/default-timeout"
 // Common is Tekton's default time-out, of runs of both kinds.
 const Common = time.Hour
 
-// Default is the default time-out by the configuration of a reconciler, where zero is
-// the common one and negative is none; 0 is for ever.
-func Default(configured time.Duration) time.Duration {
-	if configured == 0 {
-		return Common
-	}
-	return max(configured, 0)
-}
-
 // Timeout is how long a run may take that does not say; 0 is for ever. It is the one
 // that the run began with, or the default if it has not begun.
 func Timeout(annotations map[string]string, begun bool, byDefault time.Duration) time.Duration {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"millrace/crds"
-	"millrace/reconcile/frozen"
+	"millrace/crds/defaulting"
 	"millrace/reconcile/resolution"
 )
 
@@ -41,7 +41,9 @@ func (c Config) maxMatrix() int {
 }
 
 // defaultTimeout is 0 for ever.
-func (c Config) defaultTimeout() time.Duration { return frozen.Default(c.DefaultTimeout) }
+func (c Config) defaultTimeout() time.Duration {
+	return defaulting.Defaults{Timeout: c.DefaultTimeout}.RunTimeout()
+}
 
 func (c Config) mayResolve(resolver string) bool {
 	return resolver == resolution.ClusterResolver || c.Resolver != nil && c.Resolver(resolver)

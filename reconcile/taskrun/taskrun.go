@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 	"millrace/reconcile"
 	"millrace/reconcile/call"
 	"millrace/reconcile/frozen"
@@ -96,10 +97,7 @@ func (c Config) entrypointPullPolicy() corev1.PullPolicy {
 }
 
 func (c Config) managedByLabel() string {
-	if c.ManagedByLabel == "" {
-		return "tekton-pipelines"
-	}
-	return c.ManagedByLabel
+	return defaulting.Defaults{ManagedBy: c.ManagedByLabel}.Manager()
 }
 
 func (c Config) maxResultSize() int {
@@ -110,7 +108,9 @@ func (c Config) maxResultSize() int {
 }
 
 // defaultTimeout is 0 for ever.
-func (c Config) defaultTimeout() time.Duration { return frozen.Default(c.DefaultTimeout) }
+func (c Config) defaultTimeout() time.Duration {
+	return defaulting.Defaults{Timeout: c.DefaultTimeout}.RunTimeout()
+}
 
 func (c Config) explainPendingAfter() time.Duration {
 	if c.ExplainPendingAfter == 0 {
