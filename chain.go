@@ -9,6 +9,7 @@ import (
 
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/internal/inspect"
 	"millrace/internal/metrics"
 	"millrace/reconcile"
 	"millrace/reflector"
@@ -37,6 +38,19 @@ func newChain(client rest.Interface, resource string, cut transform.Func, seen m
 	return c
 }
 
+// observe is what hears of the chain of a resource: metrics, and whoever asks at
+// /debug.
+func observe(registry *metrics.Registry, shown *inspect.Inspector, resource string) metrics.Chain {
+	seen, show := registry.Chain(resource), shown.Resource(resource)
+	watch := seen.Watch
+	seen.Source = show.Source(seen.Source)
+	seen.Watch = func(source *reflector.Reflector, f *fifo.FIFO, store *indexer.Indexer) {
+		watch(source, f, store)
+		show.Attach(source, f, store)
+	}
+	return seen
+}
+
 // run starts both ends of the chain.
 func (c chain) run(ctx context.Context, parts *errgroup.Group, handlers ...func(indexer.Change)) {
 	parts.Go(func() error { return c.source.Run(ctx) })
@@ -49,10 +63,10 @@ func (c chain) needed() reconcile.Source {
 }
 
 // newQueue makes the queue of a kind of run, fair between namespaces.
-func newQueue(registry *metrics.Registry, name string) *workqueue.Queue[types.NamespacedName] {
-	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
+func newQueue(registry *metrics.Registry, shown *inspect.Controller) *workqueue.Queue[types.NamespacedName] {
+	trace, watch := metrics.Queue[types.NamespacedName](registry, shown.Name())
 	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
-	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: name, Namespace: namespaceOf, Trace: trace})
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: shown.Name(), Namespace: namespaceOf, Trace: shown.Queue(trace)})
 	watch(q)
 	return q
 }

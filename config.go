@@ -23,7 +23,8 @@ type config struct {
 	drain      time.Duration // how long work in hand may take after a stop
 	packAfter  time.Duration // 0: never
 
-	bind string // host:port of /metrics, /healthz and /readyz
+	bind      string // host:port of /metrics, /healthz and /readyz
+	debugBind string // host:port of /debug; "" for none
 
 	leaderElect   bool
 	leaseDuration time.Duration
@@ -58,6 +59,7 @@ func (c *config) options() []option {
 		{"drain-timeout", "DRAIN_TIMEOUT", duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
 		{"pack-after", "PACK_AFTER", duration(&c.packAfter, 10*time.Minute), "how long nobody must have read a cached object before it is compressed in memory; what belongs to a run at work never is; 0 for never"},
 		{"bind-address", "BIND_ADDRESS", text(&c.bind, ":9090"), "host:port that serves /metrics, /healthz and /readyz"},
+		{"debug-bind-address", "DEBUG_BIND_ADDRESS", text(&c.debugBind, "127.0.0.1:6060"), "host:port that serves /debug/pipeline, /debug/key and /debug/pprof: to the machine itself, and to others with a token that may get these paths; empty for none"},
 		{"leader-elect", "LEADER_ELECT", boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
 		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
 		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},

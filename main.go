@@ -39,6 +39,7 @@ import (
 	"millrace/fifo"
 	"millrace/handler"
 	"millrace/indexer"
+	"millrace/internal/inspect"
 	"millrace/internal/metrics"
 	"millrace/internal/settings"
 	"millrace/predicate"
@@ -115,11 +116,16 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return fmt.Errorf("--bind-address=%s: %w", cfg.bind, err)
 	}
 
-	// The queues, fair between namespaces.
-	taskRunQueue, pipelineRunQueue := newQueue(registry, "taskrun"), newQueue(registry, "pipelinerun")
-
 	// Nobody takes from the queues before this replica leads.
 	var waiting standby
+
+	// Whoever wants to know sees all of it: why was this reconciled?
+	shown := inspect.New(version, waiting.over.Load)
+	showTaskRun := shown.Controller("taskrun", crds.ResourceTaskRuns)
+	showPipelineRun := shown.Controller("pipelinerun", crds.ResourcePipelineRuns)
+
+	// The queues, fair between namespaces.
+	taskRunQueue, pipelineRunQueue := newQueue(registry, showTaskRun), newQueue(registry, showPipelineRun)
 
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
@@ -131,7 +137,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// TaskRuns: each wakes itself, and the PipelineRun that made it when it ends.
 	succeeded := wire.NewFacet("status.conditions[type=Succeeded].status")
 	ofTask := pipelinerun.TaskRunFacets()
-	seen := registry.Chain(crds.ResourceTaskRuns)
+	seen := observe(registry, shown, crds.ResourceTaskRuns)
 	taskRuns := indexer.New(crds.ResourceTaskRuns)
 	taskRunFIFO := fifo.New(taskRuns, fifo.Config{Transform: cut, Trace: seen.FIFO})
 	asked := from(crds.ResourceTaskRuns, crds.KindTaskRun, wire.JSON)
@@ -142,12 +148,15 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	registry.RunningTaskRuns(working.count)
 	ofPipelineRun := schema.GroupKind{Group: crds.Group, Kind: crds.KindPipelineRun}
 	onTaskRun := handler.When(waiting.isOver, handler.Enqueue(crds.ResourceTaskRuns, taskRunQueue))
-	onChild := handler.When(predicate.And(waiting.isOver, ofTask.IsNews),
-		handler.EnqueueOwner(crds.ResourceTaskRuns, ofPipelineRun, pipelineRunQueue, ofTask.IsNews))
+	wakePipelineRun := func(q handler.Queue) func(indexer.Change) {
+		return handler.EnqueueOwner(crds.ResourceTaskRuns, ofPipelineRun, q, ofTask.IsNews)
+	}
+	onChild := handler.When(waiting.isOver, handler.WhenElse(ofTask.IsNews,
+		wakePipelineRun(pipelineRunQueue), wakePipelineRun(showPipelineRun.Dropped("no news of a child"))))
 
 	// The other chains are wired in the same way: see newChain.
 	chainOf := func(client rest.Interface, resource string, asked reflector.Config) chain {
-		return newChain(client, resource, cut, registry.Chain(resource), asked)
+		return newChain(client, resource, cut, observe(registry, shown, resource), asked)
 	}
 
 	// PipelineRuns: each wakes itself when somebody asks something else of it. Its
@@ -158,15 +167,20 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	pipelineRuns := chainOf(api.tekton, crds.ResourcePipelineRuns, asked)
 	running := newAtWork(pipelineRuns.Indexer, succeeded)
 	registry.RunningPipelineRuns(running.count)
-	onPipelineRun := handler.When(predicate.And(waiting.isOver, predicate.GenerationChanged), handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue))
+	onPipelineRun := handler.When(waiting.isOver, handler.WhenElse(predicate.GenerationChanged,
+		handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue),
+		handler.Enqueue(crds.ResourcePipelineRuns, showPipelineRun.Dropped("its spec has not changed"))))
 
 	// CustomRuns are somebody else's to run; each wakes the PipelineRun that made it.
 	ofCustom := pipelinerun.CustomRunFacets()
 	asked = from(crds.ResourceCustomRuns, crds.KindCustomRun, wire.JSON)
 	asked.Facets = ofCustom.List()
 	customRuns := chainOf(api.tektonBeta, crds.ResourceCustomRuns, asked)
-	onCustomRun := handler.When(predicate.And(waiting.isOver, ofCustom.IsNews),
-		handler.EnqueueOwner(crds.ResourceCustomRuns, ofPipelineRun, pipelineRunQueue, ofCustom.IsNews))
+	wakeOfCustom := func(q handler.Queue) func(indexer.Change) {
+		return handler.EnqueueOwner(crds.ResourceCustomRuns, ofPipelineRun, q, ofCustom.IsNews)
+	}
+	onCustomRun := handler.When(waiting.isOver, handler.WhenElse(ofCustom.IsNews,
+		wakeOfCustom(pipelineRunQueue), wakeOfCustom(showPipelineRun.Dropped("no news of a child"))))
 
 	// Pods of runs: each wakes the TaskRun that owns it, with every change of
 	// its status, since here the news is the status. One that is gone does not
@@ -191,7 +205,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	for _, name := range settings.Names() {
 		asked := from("configmaps", "ConfigMap", wire.Protobuf)
 		asked.Namespace, asked.FieldSelector = cfg.namespace, "metadata.name="+name
-		c := settingsChain{chain: newChain(api.core, "configmaps", cut, registry.Chain("configmaps/"+name), asked)}
+		c := settingsChain{chain: newChain(api.core, "configmaps", cut, observe(registry, shown, "configmaps/"+name), asked)}
 		c.key = types.NamespacedName{Namespace: cfg.namespace, Name: name}
 		if found := api.configMaps[name]; found != nil {
 			c.begunWith = found.UID
@@ -246,7 +260,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
 		Gate:         gate,
-		Trace:        registry.Pool("taskrun", cfg.workers),
+		Trace:        showTaskRun.Pool(registry.Pool("taskrun", cfg.workers)),
 		Sources:      []reconcile.Source{taskRunsNeeded, pods.needed(), tasks.needed(), stepActions.needed(), accounts.needed(), limitRanges.needed()},
 	})
 
@@ -276,9 +290,14 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		Workers:      cfg.workers,
 		DrainTimeout: cfg.drain,
 		Gate:         pipelineGate,
-		Trace:        registry.Pool("pipelinerun", cfg.workers),
+		Trace:        showPipelineRun.Pool(registry.Pool("pipelinerun", cfg.workers)),
 		Sources:      []reconcile.Source{pipelineRuns.needed(), taskRunsNeeded, customRuns.needed(), pipelines.needed(), tasks.needed()},
 	})
+
+	showTaskRun.Attach(taskRunQueue, taskRunPool)
+	showPipelineRun.Attach(pipelineRunQueue, pipelineRunPool)
+	registry.Alarms("taskrun", taskRunPool)
+	registry.Alarms("pipelinerun", pipelineRunPool)
 
 	// Sources and caches live until the workers are done with them.
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
@@ -312,8 +331,16 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			caches = append(caches, c.Indexer)
 		}
 		ready := readiness(ctx, caches...)
-		return serve(caching, listener, registry.Handler(), func() error { return errors.Join(ready(), notGood(api.settings)) })
+		chains := []chain{{taskRuns, taskRunFIFO, taskRunSource}, pipelineRuns, customRuns, pods, pipelines, tasks, stepActions, accounts, limitRanges}
+		for _, c := range settingsChains {
+			chains = append(chains, c.chain)
+		}
+		return serve(caching, listener, registry.Handler(), probes{
+			ready: func() error { return errors.Join(ready(), notGood(api.settings)) },
+			live:  liveness(chains, taskRunPool, pipelineRunPool),
+		})
 	})
+	parts.Go(func() error { return serveDebug(caching, cfg, rc, on, shown.Handler()) })
 	parts.Go(func() error {
 		defer stopCaching()
 		working, stop := context.WithCancel(ctx)

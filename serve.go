@@ -12,14 +12,20 @@ import (
 	"time"
 
 	"millrace/indexer"
+	"millrace/reconcile"
 )
 
+// probes are what a kubelet asks: may this replica be sent to, and must it be made
+// anew? Neither asks the API server: that it is away is no reason to restart a
+// program whose caches will be right again as soon as it is back.
+type probes struct{ ready, live func() error }
+
 // serve answers /metrics, /healthz and /readyz until ctx ends.
-func serve(ctx context.Context, listener net.Listener, metrics http.Handler, ready func() error) error {
+func serve(ctx context.Context, listener net.Listener, metrics http.Handler, probe probes) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, ready()) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, probe.live()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, probe.ready()) })
 	server := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -69,4 +75,31 @@ func synced(x *indexer.Indexer) bool {
 	default:
 		return false
 	}
+}
+
+// unheard is how long an entry may wait for its store before the store is dead. A
+// first list of fifty thousand objects takes seconds.
+const unheard = 5 * time.Minute
+
+// liveness is nil while every part moves that should: the loops of the reflectors,
+// the stores behind them, and the workers. What only a new process can mend makes it
+// fail; an outage of the API server, however long, does not.
+func liveness(chains []chain, pools ...*reconcile.Pool) func() error {
+	return func() error {
+		var dead []error
+		for _, c := range chains {
+			dead = append(dead, c.source.Stuck(), storeStuck(c))
+		}
+		for _, p := range pools {
+			dead = append(dead, p.Stuck())
+		}
+		return errors.Join(dead...)
+	}
+}
+
+func storeStuck(c chain) error {
+	if since, ok := c.fifo.Oldest(); ok && time.Since(since) > unheard {
+		return fmt.Errorf("news of %s have waited for %v to be taken into the store", c.Name(), time.Since(since).Round(time.Second))
+	}
+	return nil
 }

@@ -8,10 +8,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/reconcile"
+	"millrace/reflector"
+	"millrace/workqueue"
 )
 
 func TestReadyzNamesWhatIsMissingUntilTheFirstLists(t *testing.T) {
@@ -51,7 +58,7 @@ func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") }) //nolint:errcheck // a test's
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, listener, metrics, func() error { return errors.New("waiting for pods") })
+		ended <- serve(ctx, listener, metrics, probes{ready: func() error { return errors.New("waiting for pods") }, live: func() error { return nil }})
 	}()
 	for path, want := range map[string]string{
 		"/healthz": "200 ok\n", "/readyz": "503 waiting for pods\n", "/metrics": "200 up 1\n", "/": "404 404 page not found\n",
@@ -64,6 +71,57 @@ func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("serve returned %v", err)
 	}
+}
+
+// What only a new process can mend fails the liveness probe; that is told apart from
+// a server that is away.
+func TestHealthzFailsWhenAStoreTakesNothingInAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := chain{Indexer: indexer.New("pods")}
+		pods.fifo = fifo.New(pods.Indexer, fifo.Config{})
+		pods.source = reflector.New(&rest.RESTClient{}, "pods", pods.fifo, reflector.Config{})
+		queue := workqueue.New(workqueue.Config[types.NamespacedName]{})
+		pool := reconcile.NewPool("taskrun", queue, nil, reconcile.PoolConfig{})
+		live := liveness([]chain{pods}, pool)
+		time.Sleep(time.Hour) // nothing happens
+		if err := live(); err != nil {
+			t.Errorf("while nothing happens: %v", err)
+		}
+		pods.fifo.Bookmark("7") // nobody takes it
+		time.Sleep(unheard)
+		if err := live(); err != nil {
+			t.Errorf("after %v: %v", unheard, err)
+		}
+		time.Sleep(time.Second)
+		if err := live(); err == nil || !strings.Contains(err.Error(), "news of pods have waited for 5m1s") {
+			t.Errorf("after a second more: %v", err)
+		}
+	})
+}
+
+// A worker that does not come back.
+func TestHealthzFailsWhenAWorkerIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := workqueue.New(workqueue.Config[types.NamespacedName]{})
+		key := types.NamespacedName{Namespace: "ci", Name: "build"}
+		queue.Add(key, workqueue.Cause{})
+		live := liveness(nil, reconcile.NewPool("taskrun", queue, nil, reconcile.PoolConfig{}))
+		if _, _, err := queue.Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		if err := live(); err != nil {
+			t.Errorf("after four minutes: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if err := live(); err == nil || !strings.Contains(err.Error(), "a worker of taskrun") {
+			t.Errorf("after five minutes: %v", err)
+		}
+		queue.Done(key)
+		if err := live(); err != nil {
+			t.Errorf("when it has come back: %v", err)
+		}
+	})
 }
 
 func get(t *testing.T, url string) string {

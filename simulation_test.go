@@ -52,6 +52,7 @@ func simulated(ctx context.Context, on simulation.Machine) error {
 		// deadline is no multiple of the period: what is due at once has no order.
 		"--leader-elect-lease-duration=45s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=7s",
 		"--resync-period=4m37s", // twice in the quiet at the end, when it must change nothing
+		"--debug-bind-address=", // there is one door
 	}
 	cfg, err := parseConfig(args, none, nil)
 	if err != nil {
