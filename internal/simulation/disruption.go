@@ -40,6 +40,10 @@ func podMade(e apiserver.Exchange) bool {
 	return e.Verb == "create" && e.Resource == "pods" && e.Committed()
 }
 
+func claimMade(e apiserver.Exchange) bool {
+	return e.Verb == "create" && e.Resource == "persistentvolumeclaims" && e.Committed() && program(e.Actor)
+}
+
 func runCancelled(e apiserver.Exchange) bool {
 	return e.Verb == "patch" && e.Resource == "taskruns" && e.Committed() && e.Actor == "user"
 }
@@ -165,19 +169,29 @@ func refusals() []disruption {
 	}
 }
 
+// nobody has this UID.
+const nobody = "00000000-0000-4000-8000-ffffffffffff"
+
 // damages are done by somebody who writes to what is not his.
 func damages() []disruption {
 	pod := func(kind string, damage func(*corev1.Pod)) disruption {
-		return disruption{kind: kind, chance: 0.03, high: time.Nanosecond, amid: podMade, delay: 6 * time.Second, begin: func(w *World, _ string, amid apiserver.Exchange) func() {
+		return disruption{kind: kind, chance: 0.04, high: time.Nanosecond, amid: podMade, delay: 6 * time.Second, begin: func(w *World, _ string, amid apiserver.Exchange) func() {
 			w.damagePod(kind, amid.Key, damage)
 			return nil
 		}}
 	}
+	claim := func(kind string, damage func(*corev1.PersistentVolumeClaim)) disruption {
+		return disruption{kind: kind, chance: 0.13, high: time.Nanosecond, amid: claimMade, delay: 6 * time.Second, begin: func(w *World, _ string, amid apiserver.Exchange) func() {
+			w.damageClaim(kind, amid.Key, damage)
+			return nil
+		}}
+	}
 	return []disruption{
+		claim("claim loses its owner", func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences = nil }),
 		pod("pod loses its label", func(p *corev1.Pod) { delete(p.Labels, "tekton.dev/taskRun") }),
 		pod("pod gets the label of another run", func(p *corev1.Pod) { p.Labels["tekton.dev/taskRun"] = "another" }),
 		pod("pod loses its owner", func(p *corev1.Pod) { p.OwnerReferences = nil }),
-		pod("pod gets an owner that is not there", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "00000000-0000-4000-8000-ffffffffffff" }),
+		pod("pod gets an owner that is not there", func(p *corev1.Pod) { p.OwnerReferences[0].UID = nobody }),
 		{kind: "run loses its labels", chance: 0.05, high: time.Nanosecond, amid: runMade, delay: 6 * time.Second, begin: func(w *World, _ string, amid apiserver.Exchange) func() {
 			_, err := w.Server.Actor("foreign writer").Patch("taskruns", "", amid.Key, `{"metadata":{"labels":null,"annotations":{"tekton.dev/taskRunUID":"another"}}}`)
 			if err == nil {
@@ -204,6 +218,18 @@ func (w *World) damagePod(kind string, key types.NamespacedName, damage func(*co
 		}
 	})
 	if _, err := apiserver.Change(w.Server.Actor("foreign writer"), "pods", "", key, damage); err == nil {
+		w.hit(kind)
+	}
+}
+
+// damageClaim changes a claim that was made for a run, and is its own yet. The run is
+// to come to what it comes to without that.
+func (w *World) damageClaim(kind string, key types.NamespacedName, damage func(*corev1.PersistentVolumeClaim)) {
+	o, ok := w.Server.Object("persistentvolumeclaims", key)
+	if !ok || metav1.GetControllerOf(o) == nil {
+		return
+	}
+	if _, err := apiserver.Change(w.Server.Actor("foreign writer"), "persistentvolumeclaims", "", key, damage); err == nil {
 		w.hit(kind)
 	}
 }

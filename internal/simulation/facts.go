@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -161,12 +160,9 @@ func expectation(o *apiserver.Object) (x Expect) {
 
 func (x Expect) annotation() map[string]string { return map[string]string{expectAnnotation: text(x)} }
 
-func (f *Facts) disturbOwner(pod *apiserver.Object, kind string) {
-	f.disturb(apiserver.Into[corev1.Pod](pod), kind)
-}
-
-func (f *Facts) disturb(pod *corev1.Pod, kind string) {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
+// disturbOwner notes what happened to an object of a run.
+func (f *Facts) disturbOwner(o metav1.Object, kind string) {
+	if owner := metav1.GetControllerOf(o); owner != nil {
 		if run := f.Runs[owner.UID]; run != nil {
 			run.Disturbed = append(run.Disturbed, kind)
 		}

@@ -273,7 +273,7 @@ func (w *World) mishap(pod *corev1.Pod) kubelet.Mishap {
 func (w *World) disturbed(pod *corev1.Pod, kind string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.facts.disturb(pod, kind)
+	w.facts.disturbOwner(pod, kind)
 	w.facts.Faults["pod "+kind]++
 	w.lines.mishap(time.Since(w.begun), pod, kind)
 }
