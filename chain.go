@@ -62,11 +62,17 @@ func (c chain) needed() reconcile.Source {
 	return reconcile.Source{Name: c.Name(), Synced: c.Synced(), LastError: c.source.LastError}
 }
 
-// newQueue makes the queue of a kind of run, fair between namespaces.
-func newQueue(registry *metrics.Registry, shown *inspect.Controller) *workqueue.Queue[types.NamespacedName] {
-	trace, watch := metrics.Queue[types.NamespacedName](registry, shown.Name())
+type queueTrace = workqueue.Trace[types.NamespacedName]
+
+// newQueue makes a queue, fair between namespaces. What hears of it besides the
+// metrics adds its hooks.
+func newQueue(registry *metrics.Registry, name string, hear ...func(queueTrace) queueTrace) *workqueue.Queue[types.NamespacedName] {
+	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
+	for _, add := range hear {
+		trace = add(trace)
+	}
 	namespaceOf := func(k types.NamespacedName) string { return k.Namespace }
-	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: shown.Name(), Namespace: namespaceOf, Trace: shown.Queue(trace)})
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: name, Namespace: namespaceOf, Trace: trace})
 	watch(q)
 	return q
 }

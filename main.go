@@ -125,7 +125,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	showPipelineRun := shown.Controller("pipelinerun", crds.ResourcePipelineRuns)
 
 	// The queues, fair between namespaces.
-	taskRunQueue, pipelineRunQueue := newQueue(registry, showTaskRun), newQueue(registry, showPipelineRun)
+	taskRunQueue, pipelineRunQueue := newQueue(registry, "taskrun", showTaskRun.Queue), newQueue(registry, "pipelinerun", showPipelineRun.Queue)
 
 	// One chain for each resource. What is cut from an object before it is kept
 	// is the transform's to say: see its warning before you read another field.
