@@ -2,18 +2,19 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"millrace/internal/option"
 )
 
-// config is every setting of the program. Nobody else reads flags or the
-// environment, and nothing is set later: a change takes a restart.
+// config is every setting of the program that is its own. Nobody else reads flags, the
+// environment or the file, and nothing is set later: a change takes a restart. What the
+// cluster says is in internal/settings.
 type config struct {
+	file       string        // that the rest may come from; "" for none
 	namespace  string        // where the Lease and the ConfigMaps live
 	kubeconfig string        // "" inside a cluster
 	managedBy  []string      // values of spec.managedBy that make a run ours
@@ -25,6 +26,9 @@ type config struct {
 
 	bind      string // host:port of /metrics, /healthz and /readyz
 	debugBind string // host:port of /debug; "" for none
+
+	webhookBind    string // host:port of the webhook; "" for none
+	webhookService string // name of the Service that leads there
 
 	leaderElect   bool
 	leaseDuration time.Duration
@@ -40,65 +44,43 @@ type config struct {
 	verbosity int
 }
 
-// An option is one row of the table that the help text, the flags and the
-// environment all come from. A flag beats its variable, which beats the default.
-type option struct {
+// A row of the table that the flags, the environment, the config file, the help text
+// and the documentation all come from. A flag beats its variable, which beats the field
+// of the file, which beats the default.
+type row struct {
 	flag, env string
-	set       flag.Value
+	field     string // in the config file, with dots; empty: not there
+	to        option.Value
 	help      string
 }
 
-func (c *config) options() []option {
-	return []option{
-		{"namespace", "SYSTEM_NAMESPACE", text(&c.namespace, "tekton-pipelines"), "namespace of the install: its Lease and ConfigMaps"},
-		{"kubeconfig", "KUBECONFIG", text(&c.kubeconfig, ""), "file that tells how to reach the cluster; not needed inside one"},
-		{"managed-by", "MANAGED_BY", list(&c.managedBy, "tekton.dev/pipeline"), "values of spec.managedBy that are ours, separated by commas; runs without a value are ours if tekton.dev/pipeline is among them"},
-		{"resolvers", "RESOLVERS", list(&c.resolvers, ""), "resolvers that runs may refer to, separated by commas, such as git,hub: each is asked by a ResolutionRequest, and somebody else's controller (Tekton's resolvers, say) answers; the resolver cluster is built in and needs no word"},
-		{"resync-period", "RESYNC_PERIOD", duration(&c.resync, 10*time.Hour), "how often every run is reconciled though nothing changed; it repairs no missed event; 0 for never"},
-		{"workers", "WORKERS", number(&c.workers, 16), "how many TaskRuns are reconciled at once, and how many PipelineRuns"},
-		{"drain-timeout", "DRAIN_TIMEOUT", duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
-		{"pack-after", "PACK_AFTER", duration(&c.packAfter, 10*time.Minute), "how long nobody must have read a cached object before it is compressed in memory; what belongs to a run at work never is; 0 for never"},
-		{"bind-address", "BIND_ADDRESS", text(&c.bind, ":9090"), "host:port that serves /metrics, /healthz and /readyz"},
-		{"debug-bind-address", "DEBUG_BIND_ADDRESS", text(&c.debugBind, "127.0.0.1:6060"), "host:port that serves /debug/pipeline, /debug/key and /debug/pprof: to the machine itself, and to others with a token that may get these paths; empty for none"},
-		{"leader-elect", "LEADER_ELECT", boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
-		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
-		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},
-		{"leader-elect-retry-period", "LEADER_ELECT_RETRY_PERIOD", duration(&c.retryPeriod, 2*time.Second), "pause between tries to get or renew the Lease"},
-		{"pod-name", "POD_NAME", text(&c.podName, ""), "name of the pod that the program runs in; the Deployment sets the variable"},
-		{"entrypoint-image", "ENTRYPOINT_IMAGE", text(&c.entrypointImage, ""), "image that holds /entrypoint, as the nodes can pull it (default: the image of the pod that the program runs in)"},
-		{"entrypoint-mode", "ENTRYPOINT_MODE", choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
-		{"registry-mirror", "REGISTRY_MIRROR", text(&c.registryMirror, ""), "http(s)://host:port of a registry that is asked for the entrypoint of every image, whatever registry the image names"},
-		{"logging-format", "LOGGING_FORMAT", choice(&c.logFormat, "text", "json"), "text or json"},
-		{"v", "LOG_LEVEL", number(&c.verbosity, 0), "verbosity of the log: 0 is quiet when all is well, 4 tells why each key was reconciled"},
+func (c *config) rows() []row {
+	anything := math.MaxInt32
+	return []row{
+		{"config", "CONFIG_FILE", "", option.Text(&c.file, ""), "file with settings, of kind ControllerConfiguration; flags and environment variables beat it"},
+		{"namespace", "SYSTEM_NAMESPACE", "namespace", option.Text(&c.namespace, "tekton-pipelines"), "namespace of the install: its Lease and ConfigMaps"},
+		{"kubeconfig", "KUBECONFIG", "clientConnection.kubeconfig", option.Text(&c.kubeconfig, ""), "file that tells how to reach the cluster; not needed inside one"},
+		{"managed-by", "MANAGED_BY", "managedBy", option.List(&c.managedBy, "tekton.dev/pipeline"), "values of spec.managedBy that are ours, separated by commas; runs without a value are ours if tekton.dev/pipeline is among them"},
+		{"resolvers", "RESOLVERS", "resolvers", option.List(&c.resolvers), "resolvers that runs may refer to, separated by commas, such as git,hub: each is asked by a ResolutionRequest, and somebody else's controller (Tekton's resolvers, say) answers; the resolver cluster is built in and needs no word"},
+		{"resync-period", "RESYNC_PERIOD", "resyncPeriod", option.Duration(&c.resync, 10*time.Hour), "how often every run is reconciled though nothing changed; it repairs no missed event; 0 for never"},
+		{"workers", "WORKERS", "workers", option.Number(&c.workers, 16, 1, anything), "how many TaskRuns are reconciled at once, and how many PipelineRuns"},
+		{"drain-timeout", "DRAIN_TIMEOUT", "drainTimeout", option.Duration(&c.drain, 25*time.Second), "how long reconciles in hand may take after the program was told to stop"},
+		{"pack-after", "PACK_AFTER", "packAfter", option.Duration(&c.packAfter, 10*time.Minute), "how long nobody must have read a cached object before it is compressed in memory; what belongs to a run at work never is; 0 for never"},
+		{"bind-address", "BIND_ADDRESS", "bindAddress", option.Text(&c.bind, ":9090"), "host:port that serves /metrics, /healthz and /readyz"},
+		{"debug-bind-address", "DEBUG_BIND_ADDRESS", "debug.bindAddress", option.Text(&c.debugBind, "127.0.0.1:6060"), "host:port that serves /debug/pipeline, /debug/key and /debug/pprof: to the machine itself, and to others with a token that may get these paths; empty for none"},
+		{"webhook-bind-address", "WEBHOOK_BIND_ADDRESS", "webhook.bindAddress", option.Text(&c.webhookBind, ":8443"), "host:port that serves the webhook, which every replica has; empty for none"},
+		{"webhook-service", "WEBHOOK_SERVICE", "webhook.service", option.Text(&c.webhookService, "millrace-webhook"), "name of the Service by which the API server reaches the webhook"},
+		{"leader-elect", "LEADER_ELECT", "leaderElection.leaderElect", option.Boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
+		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", "leaderElection.leaseDuration", option.Duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
+		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", "leaderElection.renewDeadline", option.Duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},
+		{"leader-elect-retry-period", "LEADER_ELECT_RETRY_PERIOD", "leaderElection.retryPeriod", option.Duration(&c.retryPeriod, 2*time.Second), "pause between tries to get or renew the Lease"},
+		{"pod-name", "POD_NAME", "", option.Text(&c.podName, ""), "name of the pod that the program runs in; the Deployment sets the variable"},
+		{"entrypoint-image", "ENTRYPOINT_IMAGE", "entrypoint.image", option.Text(&c.entrypointImage, ""), "image that holds /entrypoint, as the nodes can pull it (default: the image of the pod that the program runs in)"},
+		{"entrypoint-mode", "ENTRYPOINT_MODE", "entrypoint.mode", option.Choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
+		{"registry-mirror", "REGISTRY_MIRROR", "registryMirror", option.Text(&c.registryMirror, ""), "http(s)://host:port of a registry that is asked for the entrypoint of every image, whatever registry the image names"},
+		{"logging-format", "LOGGING_FORMAT", "logging.format", option.Choice(&c.logFormat, "text", "json"), "text or json"},
+		{"v", "LOG_LEVEL", "logging.verbosity", option.Number(&c.verbosity, 0, 0, anything), "verbosity of the log: 0 is quiet when all is well, 4 tells why each key was reconciled"},
 	}
-}
-
-// parseConfig reads flags and environment. The error names the flag or the
-// variable and the value; flag.ErrHelp means that help was printed to out.
-func parseConfig(args []string, getenv func(string) string, out io.Writer) (config, error) {
-	var c config
-	options := c.options()
-	flags := flag.NewFlagSet("millrace", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	for _, o := range options {
-		if v := getenv(o.env); v != "" {
-			if err := o.set.Set(v); err != nil {
-				return c, fmt.Errorf("environment variable %s=%q: %w", o.env, v, err)
-			}
-		}
-		flags.Var(o.set, o.flag, o.help)
-	}
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return c, errors.Join(err, usage(out, options))
-	}
-	if err != nil {
-		return c, fmt.Errorf("%w (millrace --help lists the flags)", err)
-	}
-	if flags.NArg() > 0 {
-		return c, fmt.Errorf("unexpected argument %q: millrace takes flags only (millrace --help lists them)", flags.Arg(0))
-	}
-	return c, c.check()
 }
 
 // mayResolve tells whether runs may refer to the resolver of that name.
@@ -108,8 +90,6 @@ func (c *config) check() error {
 	switch {
 	case c.namespace == "":
 		return errors.New("--namespace must not be empty")
-	case c.workers < 1:
-		return fmt.Errorf("--workers=%d: at least 1 is needed", c.workers)
 	case c.resync < 0:
 		return fmt.Errorf("--resync-period=%s: must not be negative; 0 for never", c.resync)
 	case c.drain <= 0:
@@ -124,94 +104,4 @@ func (c *config) check() error {
 		return fmt.Errorf("--leader-elect-retry-period=%s must be well below --leader-elect-renew-deadline=%s (by a fifth at least)", c.retryPeriod, c.renewDeadline)
 	}
 	return nil
-}
-
-func usage(out io.Writer, options []option) error {
-	var text strings.Builder
-	text.WriteString("millrace serves Tekton's API (tekton.dev/v1) on a Kubernetes cluster.\n\nusage: millrace [flags]\n\n")
-	for _, o := range options {
-		text.WriteString("  --" + o.flag + " (" + o.env + ")\n        " + o.help)
-		if d := o.set.String(); d != "" && !strings.Contains(o.help, "(default:") {
-			text.WriteString(" (default " + d + ")")
-		}
-		text.WriteString("\n")
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
-}
-
-// The kinds of values that options have. The flag package's own value types
-// are not exported, and its Var functions would have the table twice.
-type value[T any] struct {
-	to    *T
-	parse func(string) (T, error)
-	print func(T) string
-}
-
-func (v value[T]) Set(s string) error {
-	parsed, err := v.parse(s)
-	if err == nil {
-		*v.to = parsed
-	}
-	return err
-}
-
-// String is also called on a zero value, by the flag package.
-func (v value[T]) String() string {
-	if v.to == nil {
-		return ""
-	}
-	return v.print(*v.to)
-}
-
-// boolValue lets --leader-elect stand without a value, as flags of Kubernetes do.
-type boolValue struct{ value[bool] }
-
-func (boolValue) IsBoolFlag() bool { return true }
-
-func text(to *string, def string) flag.Value {
-	*to = def
-	same := func(s string) string { return s }
-	return value[string]{to, func(s string) (string, error) { return s, nil }, same}
-}
-
-func duration(to *time.Duration, def time.Duration) flag.Value {
-	*to = def
-	return value[time.Duration]{to, time.ParseDuration, time.Duration.String}
-}
-
-func number(to *int, def int) flag.Value {
-	*to = def
-	return value[int]{to, strconv.Atoi, strconv.Itoa}
-}
-
-func boolean(to *bool, def bool) flag.Value {
-	*to = def
-	return boolValue{value[bool]{to, strconv.ParseBool, strconv.FormatBool}}
-}
-
-// choice takes one of the words; the first is the default.
-func choice(to *string, words ...string) flag.Value {
-	*to = words[0]
-	parse := func(s string) (string, error) {
-		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("want one of %s", strings.Join(words, ", "))
-		}
-		return s, nil
-	}
-	return value[string]{to, parse, func(s string) string { return s }}
-}
-
-func list(to *[]string, def string) flag.Value {
-	*to = strings.Fields(def)
-	parse := func(s string) ([]string, error) {
-		var words []string
-		for word := range strings.SplitSeq(s, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				words = append(words, word)
-			}
-		}
-		return words, nil
-	}
-	return value[[]string]{to, parse, func(l []string) string { return strings.Join(l, ",") }}
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,19 +8,30 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
-
 func none(string) string { return "" }
 
-func TestAFlagBeatsItsVariableWhichBeatsTheDefault(t *testing.T) {
-	env := func(k string) string {
-		return map[string]string{"WORKERS": "3", "RESYNC_PERIOD": "1m", "SYSTEM_NAMESPACE": "ci"}[k]
+// written puts a config file where a test may have one.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "millrace.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	c, err := parseConfig([]string{"--workers=5", "--leader-elect=false", "--managed-by=a, b", "--resolvers=git,hub"}, env, nil)
+	return name
+}
+
+const header = "apiVersion: config.millrace.dev/v1alpha1\nkind: ControllerConfiguration\n"
+
+func TestAFlagBeatsItsVariableWhichBeatsTheFileWhichBeatsTheDefault(t *testing.T) {
+	file := written(t, header+"workers: 2\nresyncPeriod: 2m\ndrainTimeout: 3s\nleaderElection: {leaderElect: true}\nmanagedBy: [x]\n")
+	env := func(k string) string {
+		return map[string]string{"CONFIG_FILE": file, "WORKERS": "3", "RESYNC_PERIOD": "1m", "SYSTEM_NAMESPACE": "ci"}[k]
+	}
+	c, err := parseConfig([]string{"--workers=5", "--leader-elect=false", "--managed-by=a, b", "--resolvers=git,hub", "-v=4"}, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.workers != 5 || c.resync != time.Minute || c.namespace != "ci" || c.leaderElect || c.bind != ":9090" {
+	if c.workers != 5 || c.resync != time.Minute || c.drain != 3*time.Second || c.namespace != "ci" || c.leaderElect || c.bind != ":9090" || c.verbosity != 4 {
 		t.Errorf("got %+v", c)
 	}
 	if !c.mayResolve("git") || !c.mayResolve("hub") || c.mayResolve("http") || c.mayResolve("") {
@@ -34,47 +42,100 @@ func TestAFlagBeatsItsVariableWhichBeatsTheDefault(t *testing.T) {
 	}
 }
 
+// The forms that manifests and people have used since the first version.
+func TestFlagsHaveTheFormsOfKubernetes(t *testing.T) {
+	for _, args := range [][]string{{"--leader-elect"}, {"--leader-elect=true"}, {"--workers", "7"}, {"-v", "2"}, {"-v=2"}, {"--v=2"}, {"--managed-by="}} {
+		_, err := parseConfig(args, none)
+		if wrong := args[0] == "--managed-by="; (err != nil) != wrong {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
 func TestBadSettingsAreRefusedByName(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		env  map[string]string
+		file string
 		want string
 	}{
-		"not a number":    {args: []string{"--workers=many"}, want: "workers"},
-		"no workers":      {args: []string{"--workers=0"}, want: "--workers=0"},
-		"unknown flag":    {args: []string{"--colour"}, want: "-colour"},
-		"stray argument":  {args: []string{"serve"}, want: `"serve"`},
-		"unknown mode":    {args: []string{"--entrypoint-mode=copy"}, want: "auto, image-volume, init-container"},
-		"bad variable":    {env: map[string]string{"DRAIN_TIMEOUT": "soon"}, want: "DRAIN_TIMEOUT"},
-		"lease too short": {args: []string{"--leader-elect-lease-duration=5s"}, want: "--leader-elect-lease-duration"},
-		"retry too long":  {args: []string{"--leader-elect-retry-period=9s"}, want: "--leader-elect-retry-period"},
-		"nobody's runs":   {args: []string{"--managed-by=,"}, want: "--managed-by"},
+		"not a number":      {args: []string{"--workers=many"}, want: "--workers"},
+		"no workers":        {args: []string{"--workers=0"}, want: "from 1"},
+		"unknown flag":      {args: []string{"--colour"}, want: "--colour"},
+		"unknown mode":      {args: []string{"--entrypoint-mode=copy"}, want: "auto, image-volume, init-container"},
+		"bad variable":      {env: map[string]string{"DRAIN_TIMEOUT": "soon"}, want: "DRAIN_TIMEOUT"},
+		"lease too short":   {args: []string{"--leader-elect-lease-duration=5s"}, want: "--leader-elect-lease-duration"},
+		"retry too long":    {args: []string{"--leader-elect-retry-period=9s"}, want: "--leader-elect-retry-period"},
+		"nobody's runs":     {args: []string{"--managed-by=,"}, want: "--managed-by"},
+		"no such file":      {args: []string{"--config=/nowhere"}, want: "/nowhere"},
+		"unknown field":     {file: header + "wrokers: 2\n", want: `unknown field "wrokers" (did you mean "workers"?)`},
+		"in an object":      {file: header + "leaderElection: {leaseDuraton: 2s}\n", want: `"leaderElection.leaseDuraton" (did you mean "leaderElection.leaseDuration"?)`},
+		"a flag's name":     {file: header + "resync-period: 2s\n", want: `did you mean "resyncPeriod"?`},
+		"nothing near":      {file: header + "colour: red\n", want: `unknown field "colour"`},
+		"an object":         {file: header + "workers: {a: 1}\n", want: "workers is map[a:1]: want an integer"},
+		"no object":         {file: header + "logging: text\n", want: `unknown field "logging"`},
+		"another type":      {file: header + "workers: \"2\"\n", want: "workers is 2: want an integer"},
+		"not a whole":       {file: header + "workers: 1.5\n", want: "want an integer from 1"},
+		"not a bool":        {file: header + "leaderElection: {leaderElect: \"yes\"}\n", want: "want a boolean"},
+		"twice":             {file: header + "workers: 1\nworkers: 2\n", want: `"workers"`},
+		"another version":   {file: "apiVersion: config.millrace.dev/v2\nkind: ControllerConfiguration\n", want: "want config.millrace.dev/v1alpha1"},
+		"no kind":           {file: "apiVersion: config.millrace.dev/v1alpha1\n", want: "kind is <nil>: want ControllerConfiguration"},
+		"empty":             {file: "", want: "want config.millrace.dev/v1alpha1"},
+		"no fields":         {file: "- a\n", want: "want fields"},
+		"no YAML":           {file: "a: [\n", want: "yaml"},
+		"two documents":     {file: header + "---\n" + header, want: "one YAML document"},
+		"a value too small": {file: header + "workers: 0\n", want: "workers=\"0\": want an integer from 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig(c.args, func(k string) string { return c.env[k] }, nil)
+			if c.file != "" || name == "empty" {
+				c.args = append(c.args, "--config="+written(t, c.file))
+			}
+			_, err := parseConfig(c.args, func(k string) string { return c.env[k] })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v does not name %s", err, c.want)
+				t.Errorf("error %v does not say %s", err, c.want)
+			}
+			if err != nil && c.file != "" && !strings.Contains(err.Error(), "millrace.yaml") {
+				t.Errorf("error %v does not name the file", err)
 			}
 		})
 	}
 }
 
-func TestHelpTellsEveryFlagWithItsVariableAndDefault(t *testing.T) {
-	var out bytes.Buffer
-	if _, err := parseConfig([]string{"--help"}, none, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", "help.txt")
-	if *update {
-		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
+// Every row can be said in the file, but those that are not the same for all who may
+// read it; and a row is found again under the names that it has.
+func TestEveryRowHasItsNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range new(config).rows() {
+		for _, name := range []string{"--" + r.flag, r.env, r.field} {
+			if name != "" && seen[name] {
+				t.Errorf("%s is twice in the table", name)
+			}
+			seen[name] = true
+		}
+		if r.flag == "" || r.env == "" || r.help == "" || r.field == "" && r.flag != "config" && r.flag != "pod-name" {
+			t.Errorf("%+v", r)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
+}
+
+func FuzzConfigFile(f *testing.F) {
+	for _, text := range []string{header, header + "workers: 3\nlogging: {format: json, verbosity: 2}\n", header + "resolvers: [git]\n---\n", "a: &a [*a]", "{}", header + "workers: 1e3"} {
+		f.Add([]byte(text))
 	}
-	if out.String() != string(want) {
-		t.Errorf("help differs from %s (go test -update writes it):\n%s", golden, out.String())
-	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var c config
+		origins := []origin{}
+		for _, r := range c.rows() {
+			origins = append(origins, origin{row: r})
+		}
+		given, err := parseConfigFile(raw, fieldsOf(origins))
+		if err != nil {
+			return
+		}
+		for field := range given {
+			if _, ok := fieldsOf(origins)[field]; !ok {
+				t.Errorf("%q gives %s, which is no field", raw, field)
+			}
+		}
+	})
 }

@@ -92,7 +92,7 @@ func (h holder) Describe() string   { return leaseName }
 
 func electing(t *testing.T) config {
 	t.Helper()
-	cfg, err := parseConfig(nil, none, nil)
+	cfg, err := parseConfig(nil, none)
 	if err != nil {
 		t.Fatal(err)
 	}

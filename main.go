@@ -20,20 +20,16 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"millrace/crds"
 	"millrace/fifo"
@@ -53,28 +49,9 @@ import (
 // version is set by the linker: make build, make image.
 var version = "unknown"
 
+// main is one of the commands in command.go; without any, it is run.
 func main() {
-	cfg, err := parseConfig(os.Args[1:], os.Getenv, os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "millrace:", err)
-		os.Exit(2)
-	}
-	setUpLog(cfg)
-	// The first signal stops gently, the second one at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	restConfig, err := restConfig(cfg)
-	if err == nil {
-		err = run(ctx, cfg, restConfig, machine{})
-	}
-	if err != nil {
-		klog.ErrorS(err, "Millrace ends")
-		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
-	}
-	klog.Flush()
+	os.Exit(execute(context.Background(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
 // machine is what the program takes from the machine that it runs on. Its zero

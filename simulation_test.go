@@ -51,10 +51,11 @@ func simulated(ctx context.Context, on simulation.Machine) error {
 		// A Lease that is renewed every two seconds would be most of the work. The
 		// deadline is no multiple of the period: what is due at once has no order.
 		"--leader-elect-lease-duration=45s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=7s",
-		"--resync-period=4m37s", // twice in the quiet at the end, when it must change nothing
-		"--debug-bind-address=", // there is one door
+		"--resync-period=4m37s",   // twice in the quiet at the end, when it must change nothing
+		"--debug-bind-address=",   // there is one door
+		"--webhook-bind-address=", // keys and certificates are never the same twice
 	}
-	cfg, err := parseConfig(args, none, nil)
+	cfg, err := parseConfig(args, none)
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,13 @@ func (s *Settings) Now() *Values { return s.now.Load() }
 // Good is closed when both ConfigMaps were taken and each key has had a good value.
 func (s *Settings) Good() <-chan struct{} { return s.good }
 
+// InForce are the values of the moment as text, in the order of Keys.
+func (s *Settings) InForce() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.read.texts)
+}
+
 // Complaints are those of the moment.
 func (s *Settings) Complaints() []Complaint {
 	s.mu.Lock()

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+)
+
+// millrace is the command line: without a command it is the controller, which is what
+// the Deployment starts. A command more is a line more.
+func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command {
+	root := controllerCommand(getenv)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.AddCommand(
+		configCommand(getenv),
+		versionCommand(),
+	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for name, short := range map[string]string{"help": "say how a command is called", "completion": "print what makes a shell complete commands and flags"} {
+		if c, _, err := root.Find([]string{name}); err == nil {
+			c.Short = short
+		}
+	}
+	return root
+}
+
+// Exit codes.
+const (
+	exitFailed = 1
+	exitUsage  = 2 // nothing was tried: flags, variables or the file are wrong
+)
+
+// execute runs the command that args ask for, and returns the exit code.
+func execute(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
+	root := millrace(getenv, out, errOut)
+	root.SetArgs(args)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), help(c)) })
+	// What is wrong is told here, once, and without the whole of the help behind it.
+	root.SilenceErrors, root.SilenceUsage = true, true
+	begun := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	err := root.ExecuteContext(ctx)
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errTold):
+		return exitFailed
+	case begun && !errors.As(err, &wrong):
+		fmt.Fprintln(errOut, "millrace:", err)
+		return exitFailed
+	default:
+		fmt.Fprintf(errOut, "millrace: %v (millrace --help lists commands and flags)\n", err)
+		return exitUsage
+	}
+}
+
+// A usageError is one of who has called.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// errTold is an error that has been told already.
+var errTold = errors.New("told")
+
+func controllerCommand(getenv func(string) string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "millrace [flags]",
+		Short: "millrace serves Tekton's API (tekton.dev/v1) on a Kubernetes cluster.",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, _, err := readConfig(c.Flags(), getenv)
+			if err != nil {
+				return &usageError{err}
+			}
+			return control(c.Context(), cfg)
+		},
+	}
+	addFlags(c.Flags())
+	return c
+}
+
+// control is the controller, as a process.
+func control(ctx context.Context, cfg config) error {
+	setUpLog(cfg)
+	defer klog.Flush()
+	// The first signal stops gently, the second one at once.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	restConfig, err := restConfig(cfg)
+	if err == nil {
+		err = run(ctx, cfg, restConfig, machine{})
+	}
+	if err != nil {
+		klog.ErrorS(err, "Millrace ends")
+		return errTold
+	}
+	return nil
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "say which version this is",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "millrace %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// help is what --help says of a command: how it is called, the commands below it, and
+// its flags, each with the environment variable that may stand in its place.
+func help(c *cobra.Command) string {
+	var text strings.Builder
+	text.WriteString(firstOf(c.Long, c.Short) + "\n\nusage: " + c.UseLine() + "\n")
+	if c.HasAvailableSubCommands() {
+		text.WriteString("\n")
+		for _, sub := range c.Commands() {
+			fmt.Fprintf(&text, "  %-11s %s\n", sub.Name(), sub.Short)
+		}
+	}
+	text.WriteString("\n")
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" {
+			return
+		}
+		text.WriteString("  --" + f.Name)
+		if env := f.Annotations[envAnnotation]; len(env) > 0 {
+			text.WriteString(" (" + env[0] + ")")
+		}
+		text.WriteString("\n        " + f.Usage)
+		if f.DefValue != "" && !strings.Contains(f.Usage, "(default:") {
+			text.WriteString(" (default " + f.DefValue + ")")
+		}
+		text.WriteString("\n")
+	})
+	return text.String()
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
