@@ -38,7 +38,7 @@ type PipelineRunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name == \"\" || !has(self.resolver) || self.resolver == \"\"",message="name a Pipeline of the namespace, or a resolver that is told by params what to fetch, but not both",fieldPath=".name",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="!has(self.params) || size(self.params) == 0 || has(self.resolver) && self.resolver != \"\"",message="these are for a resolver, and none is named; parameters of the pipeline go beside pipelineRef",fieldPath=".params",reason=FieldValueForbidden
 	PipelineRef *PipelineRef `json:"pipelineRef,omitempty"`
-	// The pipeline to run, given here. Excludes pipelineRef.
+	// The pipeline to run, given here (pipeline.spec explains all of its fields). Excludes pipelineRef.
 	PipelineSpec *PipelineSpec `json:"pipelineSpec,omitempty"`
 	// Values for the parameters of the pipeline.
 	Params Params `json:"params,omitempty"`
@@ -94,7 +94,7 @@ type TimeoutFields struct {
 
 // PipelineTaskRunTemplate is what every TaskRun of a run gets.
 type PipelineTaskRunTemplate struct {
-	// What to add to the pods, or change of them.
+	// What to add to the pods, or change of them (taskrun.spec.podTemplate explains all of its fields).
 	PodTemplate *PodTemplate `json:"podTemplate,omitempty"`
 	// The ServiceAccount of the pods; default-service-account of the configuration when left out.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
