@@ -158,6 +158,10 @@ bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
 tour: ## one object's life through every stage of the chain, in this terminal (STEP=1: Enter by Enter)
 	@$(GO) run ./examples/tour $(if $(STEP),-step)
 
+.PHONY: demo-foo
+demo-foo: ## the Foo controller of the textbook, on our stages, beside a cluster of its own
+	@examples/foo/demo.sh
+
 .PHONY: clean
 clean: ## remove what make built here
 	rm -rf $(BUILD)

@@ -32,6 +32,8 @@ type Config struct {
 	// PageCap is how many objects a page has at most, whatever the client asks
 	// for. Default: 500.
 	PageCap int
+	// Custom are resources beside those of the model. Default: none.
+	Custom []*Resource
 	// NoWatchList refuses lists as streams.
 	NoWatchList bool
 	// Minor is what /version says. Default: 37.
@@ -106,6 +108,9 @@ func New(cfg Config) *Server {
 		objects: map[string]map[types.NamespacedName]*Object{}, removed: map[string]bool{},
 		asked: map[Request]int{}, watches: map[*follower]bool{},
 		news: make(chan struct{}),
+	}
+	for _, also := range cfg.Custom {
+		s.resources[also.Resource] = also
 	}
 	s.bodies = newBodies(s.resources)
 	for name := range s.resources {
