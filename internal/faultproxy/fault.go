@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"millrace/internal/simulation"
 	"millrace/internal/simulation/apiserver"
 )
 
@@ -121,10 +122,8 @@ func is(want, have string) bool {
 }
 
 // Work tells whether a request is a write that a crash can fall between, as the
-// simulation counts them: of TaskRuns and pods, not of Leases and Events.
-func Work(r apiserver.Request) bool {
-	return r.Writes() && (r.Resource == "taskruns" || r.Resource == "pods")
-}
+// simulation counts them: see [simulation.Work].
+func Work(r apiserver.Request) bool { return simulation.Work(r) }
 
 // A planned fault knows how many have come that it is meant for.
 type planned struct {

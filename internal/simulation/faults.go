@@ -202,7 +202,9 @@ func updates(r apiserver.Request) bool {
 	return work(r) && (r.Verb == "patch" || r.Verb == "update")
 }
 
-// work is what a crash can fall between: writes other than Leases and Events.
+// Work is what a crash can fall between: writes other than Leases and Events.
+func Work(r apiserver.Request) bool { return work(r) }
+
 func work(r apiserver.Request) bool {
 	return r.Writes() && slices.Contains([]string{"taskruns", "pods", "persistentvolumeclaims", "pipelineruns"}, r.Resource)
 }

@@ -78,8 +78,8 @@ func grantsOf(rule rbacv1.PolicyRule, namespace string) (grants []Grant) {
 	return grants
 }
 
-// allows tells whether a request needs no more than the grant.
-func (g Grant) allows(r apiserver.Request) bool {
+// Allows tells whether a request needs no more than the grant.
+func (g Grant) Allows(r apiserver.Request) bool {
 	resource := r.Resource
 	if r.Subresource != "" {
 		resource += "/" + r.Subresource
@@ -100,7 +100,7 @@ func onlyWhatIsGranted(f *Facts, report report) Check {
 		}
 		granted := false
 		for _, g := range f.Grants {
-			if g.allows(e.Request) {
+			if g.Allows(e.Request) {
 				granted = true
 				f.Used[g]++
 			}

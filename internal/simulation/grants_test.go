@@ -14,7 +14,7 @@ func TestARightToANameIsOneToWatchIt(t *testing.T) {
 	grant := Grant{Verb: "watch", Resource: "configmaps", Namespace: "here", Name: "mine"}
 	for only, want := range map[string]bool{"mine": true, "yours": false, "": false} {
 		r := apiserver.Request{Verb: "watch", Resource: "configmaps", Key: types.NamespacedName{Namespace: "here"}, Only: only}
-		if got := grant.allows(r); got != want {
+		if got := grant.Allows(r); got != want {
 			t.Errorf("watch of %q: %v", only, got)
 		}
 	}

@@ -1,8 +1,10 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"slices"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +76,13 @@ func resources() map[string]*Resource {
 		builtIn(core.WithResource("persistentvolumeclaims"), "PersistentVolumeClaim", claimRules(), func(m metav1.ListMeta, items []corev1.PersistentVolumeClaim) runtime.Object {
 			return &corev1.PersistentVolumeClaimList{ListMeta: m, Items: items}
 		}),
+		builtIn(admissionv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "MutatingWebhookConfiguration", rules{global: true, counts: true}, func(m metav1.ListMeta, items []admissionv1.MutatingWebhookConfiguration) runtime.Object {
+			return &admissionv1.MutatingWebhookConfigurationList{ListMeta: m, Items: items}
+		}),
+		builtIn(admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "ValidatingWebhookConfiguration", rules{global: true, counts: true}, func(m metav1.ListMeta, items []admissionv1.ValidatingWebhookConfiguration) runtime.Object {
+			return &admissionv1.ValidatingWebhookConfigurationList{ListMeta: m, Items: items}
+		}),
+		{GroupVersionResource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Kind: "CustomResourceDefinition", custom: newOf[definition], global: true},
 		builtIn(core.WithResource("namespaces"), "Namespace", rules{global: true}, func(m metav1.ListMeta, items []corev1.Namespace) runtime.Object {
 			return &corev1.NamespaceList{ListMeta: m, Items: items}
 		}),
@@ -83,6 +92,15 @@ func resources() map[string]*Resource {
 		byName[r.Resource] = r
 	}
 	return byName
+}
+
+// A definition is a CustomResourceDefinition, of which the model knows no field: what it
+// serves is in resources.
+type definition struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec json.RawMessage `json:"spec"` // which may be anything
 }
 
 func newOf[T any]() any { return new(T) }

@@ -412,7 +412,7 @@ func wellChanged(w write, before *Object, u *unstructured.Unstructured) *apierro
 		return invalid(w, u, append(errs, w.resource.checked(before, u, object)...))
 	}
 	errs = append(errs, errs...)
-	errs = append(errs, validation.ValidateObjectMetaAccessor(u, true, validation.NameIsDNSSubdomain, meta)...)
+	errs = append(errs, validation.ValidateObjectMetaAccessor(u, !w.resource.global, validation.NameIsDNSSubdomain, meta)...)
 	return invalid(w, u, errs)
 }
 
