@@ -2,9 +2,14 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -76,6 +81,8 @@ var table = map[string][]string{
 	// 6: main meets all.
 }
 
+var update = flag.Bool("update", false, "write docs/architecture.md anew")
+
 // Nobody imports these: the stages that they hold are what this project is.
 // client-go's leaderelection, which main uses, pulls some of them in itself. The
 // oracle imports what it asks, and is tests alone.
@@ -116,6 +123,69 @@ func (p pkg) imports() []string {
 	all := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// The page that shows the table has it from here (-update).
+func TestTheTableOfImportsIsWrittenDown(t *testing.T) {
+	const page, begin, end = "../../docs/architecture.md", "<!-- imports -->\n", "<!-- /imports -->"
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(raw), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	want := before + begin + written() + end + after
+	if want == string(raw) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s has another table than this test: go test ./internal/lint -update", page)
+	}
+	if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written is the table for people: without what only tests and examples are.
+func written() string {
+	var text strings.Builder
+	text.WriteString("| package | may import |\n| --- | --- |\n")
+	for _, name := range byHeight() {
+		if strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "examples/") {
+			continue
+		}
+		imports := slices.Sorted(slices.Values(table[name]))
+		for i, each := range imports {
+			imports[i] = "`" + each + "`"
+		}
+		fmt.Fprintf(&text, "| `%s` | %s |\n", name, cmp.Or(strings.Join(imports, ", "), "nobody"))
+	}
+	return text.String()
+}
+
+// byHeight has a package behind those that it may import, and else by name.
+func byHeight() []string {
+	height := map[string]int{}
+	var of func(name string) int
+	of = func(name string) int {
+		if _, known := height[name]; !known {
+			h := 0
+			for _, each := range table[name] {
+				h = max(h, of(each)+1)
+			}
+			height[name] = h
+		}
+		return height[name]
+	}
+	for name := range table {
+		of(name)
+	}
+	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
+		return cmp.Or(height[a]-height[b], cmp.Compare(a, b))
+	})
 }
 
 func TestImportsGoDownhill(t *testing.T) {
