@@ -43,27 +43,21 @@ func (s *stage) everyRunHasEnded() error {
 
 // noPodTwice: what the server has made, whoever heard of it.
 func (s *stage) noPodTwice() error {
-	made := map[string]int{}
-	for _, r := range s.replicas {
-		for _, x := range r.proxy.Matching(faultproxy.On{Verb: "create", Resource: "pods"}) {
-			if x.Done() {
-				made[runOf(x.Key.Name)]++
-			}
-		}
-	}
-	for run, want := range s.made {
-		if made[run] != want {
-			return fmt.Errorf("duplicated or lost (I3): %d pods were made for run %s, want %d", made[run], run, want)
-		}
-	}
 	pods, err := s.cluster.core.Pods(s.ns).List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	live := map[string]int{}
-	for _, pod := range pods.Items {
+	for i, pod := range pods.Items {
+		s.cluster.witness.see(&pods.Items[i])
 		if live[runOf(pod.Name)]++; live[runOf(pod.Name)] > 1 {
 			return fmt.Errorf("duplicated (I1): run %s has two pods", runOf(pod.Name))
+		}
+	}
+	made := s.cluster.witness.made(s.ns)
+	for run, want := range s.made {
+		if made[run] != want {
+			return fmt.Errorf("duplicated or lost (I3): %d pods were made for run %s, want %d", made[run], run, want)
 		}
 	}
 	return nil
@@ -84,6 +78,9 @@ func (s *stage) nothingAfterTheEnd() error {
 			}
 			if bytes.Contains(x.Body, []byte(`"startTime"`)) {
 				ended[x.Key.String()] = "" // another run, made under its name
+			}
+			if x.Sent.Before(s.rewound) {
+				continue // it has not ended any more
 			}
 			if ended[x.Key.String()] != "" {
 				return fmt.Errorf("written after its end (I5): %s, which ended with %s", x, ended[x.Key.String()])

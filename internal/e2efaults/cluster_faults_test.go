@@ -22,6 +22,7 @@ func wholeCluster() []scenario {
 		{name: "etcd-is-killed", numbers: []int{10}, try: restarts("etcd", syscall.SIGKILL)},
 		{name: "api-server-and-etcd-down-for-60-s", numbers: []int{10, 11}, try: bothDown},
 		{name: "etcd-compacted-while-the-watches-are-cut", numbers: []int{1, 10}, try: compacted},
+		{name: "backup-restored-with-its-versions-raised", numbers: []int{10}, try: restored},
 		{name: "crd-deleted-and-applied-again", numbers: []int{23}, try: crdDeleted},
 		{name: "kubelet-stopped-for-20-s", numbers: []int{16}, try: kubeletStopped},
 		{name: "node-lost", numbers: []int{16}, try: nodeLost},

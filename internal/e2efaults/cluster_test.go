@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	admission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	typedrbacv1 "k8s.io/client-go/kubernetes/typed/rbac/v1"
@@ -37,6 +39,8 @@ type cluster struct {
 	core      typedcorev1.CoreV1Interface
 	rbac      typedrbacv1.RbacV1Interface
 	leases    coordination.CoordinationV1Interface
+	hooks     admission.AdmissionregistrationV1Interface
+	witness   *witness
 	tekton    rest.Interface
 	server    *url.URL
 	transport http.RoundTripper // without credentials
@@ -71,6 +75,10 @@ func newCluster() (*cluster, error) {
 	if c.leases, err = coordination.NewForConfig(rc); err != nil {
 		return nil, err
 	}
+	if c.hooks, err = admission.NewForConfig(rc); err != nil {
+		return nil, err
+	}
+	c.witness = newWitness(c.core)
 	tekton := rest.CopyConfig(rc)
 	tekton.GroupVersion, tekton.APIPath = &schema.GroupVersion{Group: crds.Group, Version: crds.Version}, "/apis"
 	tekton.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
@@ -255,30 +263,56 @@ func (c *cluster) sh(ctx context.Context, command string, args ...string) error 
 
 // etcd asks etcd itself, through its gateway for JSON.
 func (c *cluster) etcd(ctx context.Context, path string, ask, answer any) error {
-	node, err := c.pid("node")
-	if err != nil {
-		return err
-	}
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", node),
-		"curl", "-sf", "http://127.0.0.1:2379/v3/"+path, "-d", string(body))
-	out, err := cmd.Output()
+	out, err := c.curlEtcd(ctx, path, body, 1)
 	if err != nil {
-		return fmt.Errorf("%s: %w", cmd, err)
+		return err
 	}
 	return json.Unmarshal(out, answer)
 }
 
-// compact has etcd forget every version but the last one.
-func (c *cluster) compact(ctx context.Context) error {
+// etcdOften asks the same n times, and looks at no answer.
+func (c *cluster) etcdOften(ctx context.Context, path, ask string, n int) error {
+	_, err := c.curlEtcd(ctx, path, []byte(ask), n)
+	return err
+}
+
+func (c *cluster) curlEtcd(ctx context.Context, path string, body []byte, n int) ([]byte, error) {
+	node, err := c.pid("node")
+	if err != nil {
+		return nil, err
+	}
+	args := []string{fmt.Sprintf("--net=/proc/%d/ns/net", node), "curl", "-sf", "-d", string(body)}
+	for range n {
+		args = append(args, "http://127.0.0.1:2379/v3/"+path)
+	}
+	cmd := exec.CommandContext(ctx, "nsenter", args...)
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("asking etcd for %s: %w", path, err)
+	}
+	return out, nil
+}
+
+// revision is the number of etcd's last change.
+func (c *cluster) revision(ctx context.Context) (int, error) {
 	var now struct {
 		Header struct{ Revision string }
 	}
 	if err := c.etcd(ctx, "kv/range", map[string]any{"key": "AA=="}, &now); err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(now.Header.Revision)
+}
+
+// compact has etcd forget every version but the last one.
+func (c *cluster) compact(ctx context.Context) error {
+	now, err := c.revision(ctx)
+	if err != nil {
 		return err
 	}
-	return c.etcd(ctx, "kv/compaction", map[string]any{"revision": now.Header.Revision, "physical": true}, &struct{}{})
+	return c.etcd(ctx, "kv/compaction", map[string]any{"revision": now, "physical": true}, &struct{}{})
 }

@@ -30,7 +30,7 @@ func crashes() []scenario {
 		for _, when := range moments {
 			all = append(all, scenario{
 				name: fmt.Sprintf("kill-9-at-write-%d-%s", write, when.word), numbers: []int{13},
-				try: crash(simulation.Plan{Workload: "one step", Crash: &simulation.Crash{Write: write, When: when.at}}),
+				try: crash(simulation.Plan{Workload: "one step", Crash: &simulation.Crash{Write: write, When: when.at}}, oneOfATask()),
 			})
 		}
 		all = append(all, scenario{name: fmt.Sprintf("sigterm-at-write-%d", write), numbers: []int{13}, try: toldToStop(write)})
@@ -41,17 +41,16 @@ func crashes() []scenario {
 	)
 }
 
-func crash(plan simulation.Plan) func(*stage) {
+func crash(plan simulation.Plan, of story) func(*stage) {
 	return func(s *stage) {
 		faults, err := faultproxy.Faults(plan)
 		s.must(err)
 		s.start()
-		s.makeTask()
 		over := s.plan(faults...)
 		first := s.now()
-		s.create("a", fromTask)
+		of.begin(s)
 		s.dies(s.replica, first)
-		s.succeeds("a")
+		of.end(s)
 		over()
 		s.recovered()
 	}

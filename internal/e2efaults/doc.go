@@ -16,7 +16,10 @@
 //	make e2e-faults PLAN='seed=1 workload="one step" crash=3:unanswered'
 //
 // The last is a plan of the simulation: see [millrace/internal/simulation.ParsePlan].
-// Of its workload there is one run of one step; its seed is not needed.
+// What the users of its workload do is done here, at the same times, and has to come
+// to the same; what a step does is read by a shell (testdata/words.sh). Workloads of
+// several namespaces or replicas, and those with mishaps of pods, are left to the
+// simulation.
 //
 // A process is one of the machine, not of a pod, so that it can be killed and
 // stopped; its keeper starts it again as a kubelet would. What all scenarios ask
@@ -28,8 +31,8 @@
 //
 // # What cannot be tried here
 //
-// A clock that jumps: a process has the machine's clock, which is everybody's. A
-// full disk: the program writes to none. A certificate that expires: the shortest
-// that devcluster makes lives for a year; that a proxy with another authority is
-// not believed is the transport's affair.
+// A full disk: the program writes to none. The clock on the wall is not the
+// machine's, which is everybody's: the program is built a second time with one of its
+// own, that jumps (testdata/clock). The clocks of nodes and of the API server are
+// left to the simulation.
 package e2efaults

@@ -3,6 +3,7 @@
 package e2efaults
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), pipelines(), staleness(), leases(), rights(), pods(), objects(), processes(), wholeCluster())
+	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), pipelines(), staleness(), leases(), rights(), pods(), webhooks(), certificates(), objects(), processes(), clocks(), wholeCluster())
 }
 
 var (
@@ -77,10 +78,7 @@ func TestTheListIsTheOneThatIsWrittenDown(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	c, err := newCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := startCluster(t)
 	// Those that need the cluster for themselves come first: go test holds the
 	// others back until these are through.
 	alone, together := split(scenarios(), func(sc scenario) bool { return sc.alone })
@@ -97,6 +95,23 @@ func TestFaults(t *testing.T) {
 			try(t, c, sc)
 		})
 	}
+}
+
+// startCluster makes one, and has its witness look until the test is over.
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c, err := newCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var looks sync.WaitGroup
+	looks.Go(func() { c.witness.run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		looks.Wait()
+	})
+	return c
 }
 
 func try(t *testing.T, c *cluster, sc scenario) {

@@ -19,7 +19,9 @@ func leases() []scenario {
 	return []scenario{
 		{name: "leader-stopped-for-60-s-beside-a-second-replica", numbers: []int{14}, try: leaderStopped, long: true},
 		{name: "leader-killed-beside-a-second-replica", numbers: []int{13, 14}, try: leaderKilled},
-		{name: "lease-stolen", numbers: []int{14}, try: stolen, long: true},
+		{name: "lease-stolen", numbers: []int{14}, try: stolen(0), long: true},
+		{name: "lease-stolen-by-one-an-hour-ahead", numbers: []int{14, 15}, try: stolen(time.Hour), long: true},
+		{name: "lease-stolen-by-one-an-hour-behind", numbers: []int{14, 15}, try: stolen(-time.Hour), long: true},
 		{name: "lease-cannot-be-renewed-for-30-s", numbers: []int{14}, try: notRenewed, long: true},
 		{name: "lease-deleted", numbers: []int{14}, try: leaseDeleted},
 		{name: "leader-cut-off-beside-a-second-replica", numbers: []int{11, 14}, try: leaderCutOff, long: true},
@@ -116,24 +118,27 @@ func leaderCutOff(s *stage) {
 	s.recovered()
 }
 
-// stolen: somebody else's name is in the Lease, and nobody behind it.
-func stolen(s *stage) {
-	s.start()
-	s.create("a", midway)
-	s.steps("a")
-	first := s.now()
-	s.exits = 1
-	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
-	_, err := s.cluster.leases.Leases(s.ns).Patch(s.ctx, "millrace-controller", types.MergePatchType, fmt.Appendf(nil,
-		`{"spec":{"holderIdentity":"a-thief","renewTime":%q,"acquireTime":%q,"leaseDurationSeconds":15}}`, now, now), metav1.PatchOptions{})
-	s.must(err)
-	if s.dies(s.replica, first); first.code == 0 {
-		s.fatalf("its Lease was stolen, and it ended with %s", first.reason)
+// stolen: somebody else's name is in the Lease, by a clock that may be off, and nobody
+// behind it.
+func stolen(clock time.Duration) func(*stage) {
+	return func(s *stage) {
+		s.start()
+		s.create("a", midway)
+		s.steps("a")
+		first := s.now()
+		s.exits = 1
+		now := time.Now().Add(clock).UTC().Format("2006-01-02T15:04:05.000000Z07:00")
+		_, err := s.cluster.leases.Leases(s.ns).Patch(s.ctx, "millrace-controller", types.MergePatchType, fmt.Appendf(nil,
+			`{"spec":{"holderIdentity":"a-thief","renewTime":%q,"acquireTime":%q,"leaseDurationSeconds":15}}`, now, now), metav1.PatchOptions{})
+		s.must(err)
+		if s.dies(s.replica, first); first.code == 0 {
+			s.fatalf("its Lease was stolen, and it ended with %s", first.reason)
+		}
+		s.create("b", quick)
+		s.succeeds("a")
+		s.succeeds("b")
+		s.recovered()
 	}
-	s.create("b", quick)
-	s.succeeds("a")
-	s.succeeds("b")
-	s.recovered()
 }
 
 func notRenewed(s *stage) {

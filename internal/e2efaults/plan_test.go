@@ -5,6 +5,7 @@ package e2efaults
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"millrace/internal/simulation"
@@ -20,21 +21,33 @@ func TestAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCluster()
+	of, err := usersOf(t, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	try(t, c, scenario{name: "plan-" + time.Now().UTC().Format("150405"), try: played(plan)})
+	try(t, startCluster(t), scenario{name: "plan-" + time.Now().UTC().Format("150405"), try: played(plan, of)})
 }
 
-// played does what a plan says, with a run of one step.
-func played(plan simulation.Plan) func(*stage) {
+// usersOf is what the users of a plan's workload do.
+func usersOf(t *testing.T, plan simulation.Plan) (of story, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		all, failure := simulation.Deeds(plan)
+		of, err = deeds(all), failure
+	})
+	return of, err
+}
+
+// played does what a plan says.
+func played(plan simulation.Plan, of story) func(*stage) {
 	switch {
 	case plan.Stale != nil:
-		return stale(*plan.Stale)
+		return stale(*plan.Stale, of)
 	case plan.Unseen != nil:
-		return unseen(*plan.Unseen)
+		return unseen(*plan.Unseen, of)
+	case plan.Crash != nil:
+		return crash(plan, of)
 	default:
-		return crash(plan)
+		return func(s *stage) { s.start(); of.begin(s); of.end(s); s.recovered() }
 	}
 }

@@ -4,6 +4,7 @@ package e2efaults
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,16 +115,16 @@ func outOfMemory(s *stage) {
 }
 
 // refusedPod is a run that waits, and says why, while pods are refused.
-func (s *stage) refusedPod(lift func()) {
+func (s *stage) refusedPod(code int, says string, lift func()) {
 	s.t.Helper()
 	from := time.Now()
 	s.create("a", quick)
-	s.forbidden(from)
+	s.answered(from, code)
 	s.pass(10 * time.Second)
 	run := s.mustGet("a")
 	why, over := reason(run)
-	if over || why == "" {
-		s.fatalf("a run whose pod is refused for now: ended %v, reason %q", over, why)
+	if text := fmt.Sprint(run.Status.Conditions); over || why == "" || !strings.Contains(text, says) {
+		s.fatalf("a run whose pod is refused for now, with %q: ended %v, conditions %s", says, over, text)
 	}
 	if _, rate := s.rate(from, time.Now()); rate > 3 {
 		s.fatalf("%.1f requests a second for a pod that is refused", rate)
@@ -145,7 +146,7 @@ func quota(s *stage) {
 		q, err := quotas.Get(s.ctx, "none", metav1.GetOptions{})
 		return err == nil && len(q.Status.Hard) > 0
 	})
-	s.refusedPod(func() { s.must(quotas.Delete(s.ctx, "none", metav1.DeleteOptions{})) })
+	s.refusedPod(403, "exceeded quota", func() { s.must(quotas.Delete(s.ctx, "none", metav1.DeleteOptions{})) })
 }
 
 func limitRange(s *stage) {
@@ -159,7 +160,7 @@ func limitRange(s *stage) {
 	}, metav1.CreateOptions{})
 	s.must(err)
 	s.pass(2 * time.Second) // the server's admission hears of it by a watch
-	s.refusedPod(func() { s.must(ranges.Delete(s.ctx, "none", metav1.DeleteOptions{})) })
+	s.refusedPod(403, "cpu", func() { s.must(ranges.Delete(s.ctx, "none", metav1.DeleteOptions{})) })
 }
 
 func noServiceAccount(s *stage) {

@@ -7,6 +7,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"time"
+
+	"millrace/internal/faultproxy"
+	"millrace/internal/simulation/apiserver"
 )
 
 // processes: what surrounds the process is not as it should be.
@@ -15,6 +19,7 @@ func processes() []scenario {
 		{name: "nobody-reads-standard-error-any-more", numbers: []int{25}, try: stderrBroken},
 		{name: "standard-error-is-closed", numbers: []int{25}, try: stderrClosed},
 		{name: "clients-of-metrics-that-do-not-read", numbers: []int{25}, try: metricsUnread},
+		{name: "calls-for-one-run-hang-for-10-minutes", numbers: []int{24}, try: oneHangs, long: true},
 	}
 }
 
@@ -49,6 +54,35 @@ func stderrClosed(s *stage) {
 	s.start()
 	s.create("a", slow(2))
 	s.succeeds("a")
+	s.recovered()
+}
+
+// oneHangs: a worker is stuck with one run for ten minutes, and others have the
+// remaining ones.
+func oneHangs(s *stage) {
+	s.start()
+	over := s.plan(faultproxy.Fault{
+		On:      faultproxy.On{Namespace: s.ns, Name: "stuck*", Of: func(r apiserver.Request) bool { return r.Verb != "list" && r.Verb != "watch" }},
+		Verdict: apiserver.Verdict{Fault: "calls for one run hang", Lose: apiserver.BeforeActing, Hang: true},
+	})
+	from := time.Now()
+	s.create("stuck", quick)
+	s.happens("calls for one run hang")
+	for i := 0; time.Since(from) < 10*time.Minute; i++ {
+		name := fmt.Sprint("free-", i)
+		s.create(name, quick)
+		s.within(time.Minute, "run "+name+" to end, while calls for another hang", func() bool {
+			run, err := s.get(name)
+			why, over := reason(run)
+			return err == nil && over && why == "Succeeded"
+		})
+		s.pass(20 * time.Second)
+	}
+	if why, ended := reason(s.mustGet("stuck")); ended {
+		s.fatalf("no call for run stuck came through, and it ended with %s", why)
+	}
+	over()
+	s.succeeds("stuck")
 	s.recovered()
 }
 

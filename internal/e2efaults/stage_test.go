@@ -42,6 +42,7 @@ type stage struct {
 	made      map[string]int // pods that a run may have had made, by its name
 	exits     int            // how many processes may end by themselves
 	leaseless bool           // it works without a Lease
+	rewound   time.Time      // when the cluster went back to a backup
 	failed    string         // why
 	began     time.Time
 }

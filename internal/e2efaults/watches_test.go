@@ -30,7 +30,7 @@ func watches() []scenario {
 		befalls("event-twice", []int{3}, apiserver.EventVerdict{Fault: "event twice", Twice: true})
 		befalls("older-event-after-a-newer-one", []int{3}, apiserver.EventVerdict{Fault: "older version after a newer one", Older: true})
 		all = append(all,
-			scenario{name: "event-unseen-" + resource, numbers: []int{3}, try: unseen(simulation.Unseen{Event: second(resource)})},
+			scenario{name: "event-unseen-" + resource, numbers: []int{3}, try: unseen(simulation.Unseen{Event: second(resource)}, one(slow(3)))},
 			scenario{name: "watch-falls-silent-" + resource, numbers: []int{5}, try: fallsSilent(resource), long: true},
 			scenario{name: "410-when-a-watch-opens-" + resource, numbers: []int{1}, try: expiredWhenOpened(resource)},
 			scenario{name: "watch-at-50-bytes-a-second-" + resource, numbers: []int{11}, try: slowWatch(resource), long: true},
@@ -61,13 +61,13 @@ func (s *stage) changes(resource string) faultproxy.On {
 }
 
 // unseen has a version of a run, or of its pod, not told until another one follows.
-func unseen(u simulation.Unseen) func(*stage) {
+func unseen(u simulation.Unseen, of story) func(*stage) {
 	return func(s *stage) {
 		s.start()
 		u.Event.Key.Namespace = s.ns
 		over := s.plan(faultproxy.Unseen(u, 10*time.Second))
-		s.create("a", slow(3))
-		s.succeeds("a")
+		of.begin(s)
+		of.end(s)
 		over()
 		s.recovered()
 	}
