@@ -137,7 +137,7 @@ func collectFieldsAs(name string, goType reflect.Type, fields map[string]bool) {
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	for _, dir := range []string{".", "entrypoint", "crds", "reconcile/taskrun", "reconcile/pipelinerun", "reconcile/resolution"} {
+	for _, dir := range []string{".", "entrypoint", "crds", "reconcile/taskrun", "reconcile/pipelinerun", "reconcile/resolution", "internal/settings"} {
 		files, err := filepath.Glob(dir + "/*_test.go")
 		if err != nil {
 			t.Fatal(err)
