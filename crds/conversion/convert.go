@@ -51,9 +51,9 @@ func (w walk) convert(object map[string]any) (map[string]any, error) {
 	return converted, w.remember(converted, object)
 }
 
-// there applies the rules, and nothing of what was kept besides. An annotation of a
-// user's that has the name of one of ours would be read as ours on the way back, so
-// it does not come along: it is one more thing to keep.
+// there applies the rules, and nothing of what was kept besides. An annotation that
+// would be read as what was kept for the result does not come along: it is one more
+// thing to keep.
 func (w walk) there(object map[string]any) map[string]any {
 	if w.up {
 		toTekton(object)
@@ -63,8 +63,8 @@ func (w walk) there(object map[string]any) map[string]any {
 	if !w.up {
 		fromTekton(object)
 	}
-	deleteAnnotation(object, w.keptHere())
-	deleteAnnotation(object, w.keptThere())
+	takeKept(object, w.keptHere())
+	takeKept(object, w.keptThere())
 	return object
 }
 

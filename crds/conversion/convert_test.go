@@ -107,6 +107,7 @@ func TestNothingIsLost(t *testing.T) {
 		for seed := range uint64(2_000) {
 			object, name := seeded(seed, version)
 			object = stored(t, object)
+			dropEmptyAnnotations(object)
 			converted := convert(t, object, other(version))
 			back := convert(t, converted, version)
 			if diff := cmp.Diff(object, back); diff != "" {
@@ -262,6 +263,26 @@ func TestAnnotationsOfStrangers(t *testing.T) {
 	}
 }
 
+// Claim 5. The annotations of a Task are handed to its TaskRuns, where they say nothing
+// and are annotations like any other, also beside the TaskRun's own.
+func TestWhatWasKeptForAnotherKindMeansNothing(t *testing.T) {
+	const ofTask = `{"kind":"Task","fields":[{"at":["spec"],"is":{"resources":{}}}]}`
+	for name, spec := range map[string]string{"nothing of its own": "{taskRef: {name: a}}", "something of its own": "{taskRef: {name: a, bundle: b}}"} {
+		for _, version := range []string{V1Beta1, V1} {
+			object := read(t, "{apiVersion: "+version+", kind: TaskRun, metadata: {name: x}, spec: "+spec+"}")
+			setAnnotation(object, AnnotationKept, ofTask)
+			setAnnotation(object, AnnotationKeptV1, ofTask)
+			converted := convert(t, object, other(version))
+			if _, ok := converted["spec"].(map[string]any)["resources"]; ok {
+				t.Errorf("%s, %s: shows a field of the Task: %v", name, version, converted)
+			}
+			if diff := cmp.Diff(object, convert(t, converted, version)); diff != "" {
+				t.Errorf("%s, %s: came back (-was +is):\n%s", name, version, diff)
+			}
+		}
+	}
+}
+
 // Claim 4.
 func TestErrorsNameTheField(t *testing.T) {
 	for field, text := range map[string]string{
@@ -332,6 +353,7 @@ func FuzzConversion(f *testing.F) {
 			f.Add(raw)
 		}
 	}
+	f.Add([]byte(`{"apiVersion":"tekton.dev/v1beta1","kind":"Task","metadata":{"annotations":{"tekton.dev/v1beta1Kept":"{}","tekton.dev/v1Kept":"x"}},"spec":{"stepTemplate":{"name":"a"}}}`))
 	f.Add([]byte(`{"apiVersion":"tekton.dev/v1","kind":"Task","metadata":{"annotations":{"tekton.dev/v1beta1Kept":"{\"kind\":\"Task\",\"fields\":[{\"at\":[],\"is\":{\"status\":{}}}]}"}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var object map[string]any

@@ -257,9 +257,13 @@ func (f follower) place(list []any, step any) (i int, ok bool) {
 
 // remember writes down what must be done after a conversion back, if anything.
 func (w walk) remember(converted, original map[string]any) error {
-	changes := lost(walk{up: !w.up}.there(cloneMap(converted)), original)
+	changes := w.changes(converted, original)
 	if len(changes) == 0 {
 		return nil
+	}
+	if _, taken := annotationOf(converted, w.keptThere()); taken {
+		deleteAnnotation(converted, w.keptThere()) // and one more thing to put back
+		changes = w.changes(converted, original)
 	}
 	kind, _ := original["kind"].(string)
 	text, err := json.Marshal(kept{kind, changes})
@@ -270,8 +274,20 @@ func (w walk) remember(converted, original map[string]any) error {
 	return nil
 }
 
+// changes are what a conversion back would leave to do, but for the annotation that a
+// conversion back writes itself.
+func (w walk) changes(converted, original map[string]any) []change {
+	back := walk{up: !w.up}.there(cloneMap(converted))
+	deleteAnnotation(back, w.keptHere())
+	if text, ok := annotationOf(original, w.keptHere()); ok {
+		setAnnotation(back, w.keptHere(), text)
+	}
+	return lost(back, original)
+}
+
 // takeKept returns what was kept for an object of that kind, and takes the annotation
-// out. One that cannot be read is a user's own, and none of our matter.
+// out. One of another kind was handed on, one that cannot be read is a user's own: both
+// are annotations like any other.
 func takeKept(object map[string]any, annotation string) []change {
 	text, ok := annotationOf(object, annotation)
 	if !ok {

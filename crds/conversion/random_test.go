@@ -35,6 +35,15 @@ func (r random) metadata() map[string]any {
 	if r.IntN(2) == 0 {
 		metadata["annotations"] = map[string]any{"example.com/a": r.word(), "tekton.dev/v1beta1Other": r.word()}
 	}
+	if r.IntN(8) == 0 { // handed on from an object of another kind, or a user's own
+		handed := map[string]any{}
+		for _, name := range []string{AnnotationKept, AnnotationKeptV1, "tekton.dev/v1beta1Resources"} {
+			if r.IntN(2) == 0 {
+				handed[name] = []string{`{"kind":"StepAction","fields":[{"at":["spec"],"is":{"a":1}}]}`, "x"}[r.IntN(2)]
+			}
+		}
+		metadata["annotations"] = handed
+	}
 	return metadata
 }
 
