@@ -23,7 +23,6 @@
 //  5. Each CustomResourceDefinition stays under 200,000 bytes of JSON, because
 //     client-side `kubectl apply` keeps a copy in an annotation and the server
 //     refuses annotations above 262,144.
-//
 //  6. A rule of a definition refuses nothing that Tekton accepts, stands at spec or
 //     below, and can be counted on by nobody: an object that is stored already keeps
 //     what breaks it, and its status and metadata can still be written.
