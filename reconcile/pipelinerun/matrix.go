@@ -79,9 +79,10 @@ func multiplied(v variables.Set, t *task, most int) ([]map[string]string, *refus
 			return nil, refused(crds.PipelineRunReasonInvalidMatrixParameterTypes, "parameters of type array only are allowed, but param %q has type %q in pipelineTask %q", param.Name, typeOf(value), t.Name)
 		}
 		values[i] = value.ArrayVal
-		if total *= len(value.ArrayVal); total > most {
-			return nil, tooManyCombinations(t, most)
-		}
+		total = min(total, most+1) * len(value.ArrayVal) // one without elements makes nothing of any number
+	}
+	if total > most {
+		return nil, tooManyCombinations(t, most)
 	}
 	product := make([]map[string]string, total)
 	for at := range product {
