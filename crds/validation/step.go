@@ -144,27 +144,48 @@ func sortedResources(list corev1.ResourceList) []corev1.ResourceName {
 // stepVariables looks at the references in a step.
 func (r *report) stepVariables(step *crds.Step, i int, at *field.Path, s *scope) {
 	text := place{strict: true, step: i}
+	script := place{strict: true, step: i, script: true, results: names(step.Results)}
+	for _, one := range []struct {
+		field, text string
+		in          place
+	}{
+		{"name", step.Name, text}, {"image", step.Image, text}, {"workingDir", step.WorkingDir, text},
+		{"onError", string(step.OnError), text}, {"script", step.Script, script},
+	} {
+		if refers(one.text) {
+			r.text(at.Child(one.field), one.text, s, one.in)
+		}
+	}
 	element := place{strict: true, step: i, elements: true, later: true}
-	r.text(at.Child("name"), step.Name, s, text)
-	r.text(at.Child("image"), step.Image, s, text)
-	r.text(at.Child("workingDir"), step.WorkingDir, s, text)
-	r.text(at.Child("onError"), string(step.OnError), s, text)
-	r.text(at.Child("script"), step.Script, s, place{strict: true, step: i, script: true, results: names(step.Results)})
-	for j, one := range step.Command {
-		r.text(at.Child("command").Index(j), one, s, element)
-	}
-	for j, one := range step.Args {
-		r.text(at.Child("args").Index(j), one, s, element)
-	}
-	for j, env := range step.Env {
-		r.text(at.Child("env").Index(j).Child("value"), env.Value, s, place{strict: true, step: i, later: true})
-	}
-	for j, mount := range step.VolumeMounts {
-		r.text(at.Child("volumeMounts").Index(j).Child("name"), mount.Name, s, text)
-		r.text(at.Child("volumeMounts").Index(j).Child("mountPath"), mount.MountPath, s, text)
-		r.text(at.Child("volumeMounts").Index(j).Child("subPath"), mount.SubPath, s, text)
-	}
+	r.list(at.Child("command"), step.Command, s, element)
+	r.list(at.Child("args"), step.Args, s, element)
+	r.env(at.Child("env"), step.Env, s, place{strict: true, step: i, later: true})
+	r.mountVariables(at.Child("volumeMounts"), step.VolumeMounts, s, text)
 	r.otherVariables(step, i, at, s)
+}
+
+func (r *report) list(at *field.Path, list []string, s *scope, in place) {
+	for i, one := range list {
+		if refers(one) {
+			r.text(at.Index(i), one, s, in)
+		}
+	}
+}
+
+func (r *report) env(at *field.Path, env []corev1.EnvVar, s *scope, in place) {
+	for i, one := range env {
+		if refers(one.Value) {
+			r.text(at.Index(i).Child("value"), one.Value, s, in)
+		}
+	}
+}
+
+func (r *report) mountVariables(at *field.Path, mounts []corev1.VolumeMount, s *scope, in place) {
+	for i, mount := range mounts {
+		r.text(at.Index(i).Child("name"), mount.Name, s, in)
+		r.text(at.Index(i).Child("mountPath"), mount.MountPath, s, in)
+		r.text(at.Index(i).Child("subPath"), mount.SubPath, s, in)
+	}
 }
 
 func names(results []crds.StepResult) map[string]bool {

@@ -59,15 +59,10 @@ func (r *report) actionVariables(spec *crds.StepActionSpec, at *field.Path) {
 	}
 	r.text(at.Child("image"), spec.Image, s, text)
 	r.text(at.Child("workingDir"), spec.WorkingDir, s, place{step: -1})
-	for i, one := range spec.Command {
-		r.text(at.Child("command").Index(i), one, s, place{strict: true, step: -1, elements: true, later: true})
-	}
-	for i, one := range spec.Args {
-		r.text(at.Child("args").Index(i), one, s, place{strict: true, step: -1, elements: true, later: true})
-	}
-	for i, env := range spec.Env {
-		r.text(at.Child("env").Index(i).Child("value"), env.Value, s, place{strict: true, step: -1, later: true})
-	}
+	element := place{strict: true, step: -1, elements: true, later: true}
+	r.list(at.Child("command"), spec.Command, s, element)
+	r.list(at.Child("args"), spec.Args, s, element)
+	r.env(at.Child("env"), spec.Env, s, place{strict: true, step: -1, later: true})
 	for i, mount := range spec.VolumeMounts {
 		r.text(at.Child("volumeMounts").Index(i).Child("name"), mount.Name, s, text)
 	}

@@ -110,7 +110,7 @@ func doubtful(why string, args ...any) *fault { return &fault{why: fmt.Sprintf(w
 
 // text looks at each reference of a text. One that is refused is enough.
 func (r *report) text(at *field.Path, text string, s *scope, in place) {
-	if !strings.Contains(text, "$(") {
+	if !refers(text) {
 		return
 	}
 	refused := false
@@ -129,6 +129,9 @@ func (r *report) text(at *field.Path, text string, s *scope, in place) {
 		r.injection(at, text)
 	}
 }
+
+// refers tells whether there may be a reference in a text: in most there is none.
+func refers(text string) bool { return strings.Contains(text, "$(") }
 
 // injection warns of values that become a part of a program: whoever gives the value
 // says what the program does.
