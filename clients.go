@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,7 +39,12 @@ type clients struct {
 	tektonBeta rest.Interface // tekton.dev/v1beta1, for StepActions and CustomRuns
 	core       rest.Interface // v1, for the reflector of pods
 	coreV1     typedcorev1.CoreV1Interface
-	lock       resourcelock.Interface // the Lease; used only with leader election
+
+	// What holds the webhook's caBundle: admissionregistration.k8s.io/v1 and
+	// apiextensions.k8s.io/v1.
+	registration, extensions rest.Interface
+
+	lock resourcelock.Interface // the Lease; used only with leader election
 
 	pulse *reflector.Pulse // beats with every request that the server has answered well
 
@@ -90,6 +96,12 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 		return nil, err
 	}
 	if c.tektonBeta, err = rawClient(rc, httpClient, schema.GroupVersion{Group: crds.Group, Version: crds.VersionStepActions}); err != nil {
+		return nil, err
+	}
+	if c.registration, err = rawClient(rc, httpClient, admissionv1.SchemeGroupVersion); err != nil {
+		return nil, err
+	}
+	if c.extensions, err = rawClient(rc, httpClient, schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}); err != nil {
 		return nil, err
 	}
 	// Pods are written as protobuf, which the server reads at a fraction of JSON's cost.

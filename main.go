@@ -190,6 +190,12 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		settingsChains = append(settingsChains, c)
 	}
 
+	// The webhook, which every replica has, and what keeps its certificate.
+	admitting, err := newHook(ctx, cfg, api, registry, on, from)
+	if err != nil {
+		return err
+	}
+
 	// The reconcilers read the caches, decoded on read, and write to the server.
 	// They work for as long as this process may: until the Lease is lost.
 	gate := reconcile.NewGate()
@@ -301,6 +307,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	for _, c := range settingsChains {
 		c.keep(caching, parts, api.settings)
 	}
+	admitting.run(caching, parts)
 	parts.Go(func() error {
 		caches := []*indexer.Indexer{taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
 			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer}
@@ -313,7 +320,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 			chains = append(chains, c.chain)
 		}
 		return serve(caching, listener, registry.Handler(), probes{
-			ready: func() error { return errors.Join(ready(), notGood(api.settings)) },
+			ready: func() error { return errors.Join(ready(), notGood(api.settings), admitting.ready()) },
 			live:  liveness(chains, taskRunPool, pipelineRunPool),
 		})
 	})

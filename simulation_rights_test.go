@@ -7,8 +7,10 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"millrace/internal/simulation"
+	"millrace/internal/simulation/apiserver"
 )
 
 // unused are rights that no simulation can have used, each with its reason. One that
@@ -52,6 +54,14 @@ func TestTheShippedRightsAreThoseThatAreUsed(t *testing.T) {
 	for seed := range 6 {
 		count(stormOf(seed + 1))
 	}
+	// Simulations are without the webhook, whose keys are never the same twice.
+	for _, noWatchList := range []bool{false, true} {
+		for _, e := range install(t, apiserver.Config{NoWatchList: noWatchList}, func(*installed) { time.Sleep(5 * time.Second) }) {
+			if e.Actor == "millrace" {
+				useOf(t, e.Request, used)
+			}
+		}
+	}
 	allowed := unused()
 	for _, g := range granted(t) {
 		reason, excused := allowed[g.String()]
@@ -65,5 +75,20 @@ func TestTheShippedRightsAreThoseThatAreUsed(t *testing.T) {
 	}
 	for g := range allowed {
 		t.Errorf("%s is excused, and not granted", g)
+	}
+}
+
+// useOf counts the rights that a request takes.
+func useOf(t *testing.T, r apiserver.Request, used map[simulation.Grant]int) {
+	t.Helper()
+	allowed := false
+	for _, g := range granted(t) {
+		if g.Allows(r) {
+			allowed = true
+			used[g]++
+		}
+	}
+	if !allowed {
+		t.Errorf("%s: the manifests grant nobody that", r)
 	}
 }

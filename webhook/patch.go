@@ -3,9 +3,8 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +12,9 @@ import (
 
 // An operation is one of a JSON patch (RFC 6902).
 type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value,omitempty"`
 }
 
 // patch leads from an object as it came to what it is to be. Before and after are that
@@ -25,69 +24,86 @@ func patch(came, before, after []byte) ([]operation, error) {
 	if bytes.Equal(before, after) {
 		return nil, nil
 	}
-	var trees [3]any
-	for i, raw := range [][]byte{came, before, after} {
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		decoder.UseNumber() // which keeps large ones as they are
-		if err := decoder.Decode(&trees[i]); err != nil {
-			return nil, fmt.Errorf("read an object: %w", err)
-		}
-	}
 	var p patcher
-	p.differ("", trees[0], trees[1], trees[2])
-	return p.operations, nil
+	err := p.differ("", came, before, after)
+	return p.operations, err
 }
 
 type patcher struct{ operations []operation }
 
-func (p *patcher) add(op, path string, value any) {
+func (p *patcher) add(op, path string, value json.RawMessage) {
 	p.operations = append(p.operations, operation{op, path, value})
 }
 
-// differ walks the three trees together, as far as they have the same shape. The value
-// that came is there: what is not is added as a whole, one step above.
-func (p *patcher) differ(path string, came, before, after any) {
-	if reflect.DeepEqual(before, after) {
-		return
-	}
-	switch after := after.(type) {
-	case map[string]any:
-		came, is := came.(map[string]any)
-		if before, too := before.(map[string]any); is && too {
-			p.members(path, came, before, after)
-			return
+// differ walks the three texts together, as far as they have the same shape, and does not
+// look into what has not changed: the same encoder has written before and after. The value
+// that came is there: one that is not is added as a whole, one step above.
+func (p *patcher) differ(path string, came, before, after json.RawMessage) error {
+	switch {
+	case bytes.Equal(before, after):
+		return nil
+	case objects(came, before, after):
+		return p.members(path, came, before, after)
+	case lists(came, before, after):
+		var c, b, a []json.RawMessage
+		if err := decodeAll(came, &c, before, &b, after, &a); err != nil {
+			return err
 		}
-	case []any:
-		came, is := came.([]any)
-		if before, too := before.([]any); is && too && len(came) == len(after) && len(before) == len(after) {
-			for i := range after {
-				p.differ(path+"/"+strconv.Itoa(i), came[i], before[i], after[i])
+		if len(c) != len(a) || len(b) != len(a) {
+			break
+		}
+		for i := range a {
+			if err := p.differ(path+"/"+strconv.Itoa(i), c[i], b[i], a[i]); err != nil {
+				return err
 			}
-			return
 		}
+		return nil
 	}
 	p.add("replace", path, after)
+	return nil
 }
 
-func (p *patcher) members(path string, came, before, after map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(after)) {
+func (p *patcher) members(path string, came, before, after json.RawMessage) error {
+	var c, b, a map[string]json.RawMessage
+	if err := decodeAll(came, &c, before, &b, after, &a); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(a)) {
 		at := path + "/" + escape(name)
-		switch had, has := came[name]; {
-		case has && had != nil:
-			p.differ(at, had, before[name], after[name])
-		case !reflect.DeepEqual(before[name], after[name]):
-			p.add("add", at, after[name])
+		had, has := c[name]
+		if has && string(had) != "null" {
+			if err := p.differ(at, had, b[name], a[name]); err != nil {
+				return err
+			}
+		} else if !bytes.Equal(b[name], a[name]) {
+			p.add("add", at, a[name])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		_, stays := after[name]
-		if _, has := came[name]; has && !stays {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		_, stays := a[name]
+		if _, has := c[name]; has && !stays {
 			p.add("remove", path+"/"+escape(name), nil)
 		}
 	}
+	return nil
+}
+
+// objects tells whether all are, and lists likewise.
+func objects(texts ...json.RawMessage) bool { return begin('{', texts) }
+
+func lists(texts ...json.RawMessage) bool { return begin('[', texts) }
+
+func begin(with byte, texts []json.RawMessage) bool {
+	return !slices.ContainsFunc(texts, func(text json.RawMessage) bool {
+		return !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte{with})
+	})
+}
+
+func decodeAll(came []byte, c any, before []byte, b any, after []byte, a any) error {
+	return errors.Join(json.Unmarshal(came, c), json.Unmarshal(before, b), json.Unmarshal(after, a))
 }
 
 // escape writes a name as a part of a JSON pointer (RFC 6901).
 func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

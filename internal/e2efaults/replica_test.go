@@ -212,7 +212,7 @@ current-context: c
 	r.command = func() *exec.Cmd {
 		cmd := exec.Command(c.program,
 			"--kubeconfig="+r.kubecfg, "--namespace="+ns, "--managed-by="+ns, "--pod-name="+ns+"-"+name,
-			"--entrypoint-image="+c.image, "--bind-address="+r.metrics, "--v=4")
+			"--entrypoint-image="+c.image, "--bind-address="+r.metrics, "--webhook-bind-address=", "--v=4")
 		cmd.Env = []string{} // none of ours
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		return cmd
