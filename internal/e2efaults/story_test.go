@@ -44,7 +44,13 @@ func deeds(all []simulation.Deed) story {
 	return story{
 		begin: func(s *stage) {
 			done = make(chan error, 1)
-			s.parts.Go(func() { done <- s.doAll(all) })
+			s.parts.Go(func() {
+				err := s.doAll(all)
+				if done <- err; err != nil && s.ctx.Err() == nil {
+					s.t.Error(err)
+					s.stop() // nobody need wait for what comes of it
+				}
+			})
 		},
 		end: func(s *stage) {
 			s.t.Helper()
@@ -125,26 +131,30 @@ func (s *stage) real(object []byte) ([]byte, error) {
 	if o["kind"] == "TaskRun" || o["kind"] == "PipelineRun" {
 		spec["managedBy"] = s.ns
 	}
-	spoken(spec)
+	spoken(spec, meta["name"])
 	return json.Marshal(o)
 }
 
 //go:embed testdata/words.sh
 var words string
 
-// spoken has a shell read the words of every step in an object.
-func spoken(v any) {
+// spoken has a shell read the words of every step in an object. The step of a
+// StepAction is taken to have its name.
+func spoken(v, of any) {
 	switch v := v.(type) {
 	case map[string]any:
+		if name, ok := v["name"]; ok {
+			of = name
+		}
 		if command, ok := v["command"].([]any); ok && len(command) == 1 && command[0] == "sim" {
-			v["command"] = []any{"sh", "-c", words, v["name"]}
+			v["command"] = []any{"sh", "-c", words, of}
 		}
 		for _, inner := range v {
-			spoken(inner)
+			spoken(inner, of)
 		}
 	case []any:
 		for _, inner := range v {
-			spoken(inner)
+			spoken(inner, of)
 		}
 	}
 }
