@@ -23,8 +23,9 @@ type scope struct {
 
 // A param is what a reference has to know of a parameter.
 type param struct {
-	kind crds.ParamType
-	keys map[string]crds.PropertySpec // of an object; nil if nobody knows
+	kind  crds.ParamType
+	keys  map[string]crds.PropertySpec // of an object; nil if nobody knows
+	value *crds.ParamValue             // what the run gives; nil if it is not known yet
 }
 
 // scopeOf is what the task itself declares.
@@ -52,7 +53,7 @@ func declaredWorkspaces(spec *crds.TaskSpec) map[string]bool {
 func paramsOf(specs crds.ParamSpecs) map[string]param {
 	params := make(map[string]param, len(specs))
 	for _, spec := range specs {
-		params[spec.Name] = param{defaulting.ParamType(spec), spec.Properties}
+		params[spec.Name] = param{kind: defaulting.ParamType(spec), keys: spec.Properties}
 	}
 	return params
 }
@@ -60,8 +61,9 @@ func paramsOf(specs crds.ParamSpecs) map[string]param {
 // give adds what a run gives to a task that is written in it, which need not declare it.
 // What the run gives says which type is meant, and the task which keys there are.
 func (s *scope) give(params crds.Params, workspaces []crds.WorkspaceBinding) {
-	for _, p := range params {
+	for i, p := range params {
 		declared := s.params[p.Name]
+		declared.value = &params[i].Value
 		declared.kind = defaulting.ValueType(p.Value)
 		if declared.keys == nil {
 			declared.keys = keysOf(p.Value)
@@ -99,14 +101,17 @@ type place struct {
 // A fault is why a reference is no good there.
 type fault struct {
 	refused bool // else its author is told
+	fails   bool // no run can do it, also where its author is only told
 	early   bool // refused in places that are early, too
 	why     string
 }
 
 func wrong(why string, args ...any) *fault {
-	return &fault{refused: true, why: fmt.Sprintf(why, args...)}
+	return &fault{refused: true, fails: true, why: fmt.Sprintf(why, args...)}
 }
-func doubtful(why string, args ...any) *fault { return &fault{why: fmt.Sprintf(why, args...)} }
+func doubtful(why string, args ...any) *fault {
+	return &fault{fails: true, why: fmt.Sprintf(why, args...)}
+}
 
 // text looks at each reference of a text. One that is refused is enough.
 func (r *report) text(at *field.Path, text string, s *scope, in place) {
@@ -121,6 +126,8 @@ func (r *report) text(at *field.Path, text string, s *scope, in place) {
 		case f.refused && in.strict, f.early && in.early:
 			refused = true
 			r.invalid(at, field.OmitValueType{}, "$(%s): %s", cut(name), f.why)
+		case f.fails:
+			r.warn(at, "the run will fail: $(%s): %s", cut(name), f.why)
 		default:
 			r.warn(at, "$(%s): %s", cut(name), f.why)
 		}
@@ -154,7 +161,7 @@ func (s *scope) judge(name, text string, in place) *fault {
 	case strings.HasPrefix(name, "params.") || strings.HasPrefix(name, "params["):
 		return s.judgeParam(name, text, in)
 	case strings.HasPrefix(name, "inputs.params."):
-		return doubtful("this way to write it is from before v1beta1: write $(%s)", cut(strings.TrimPrefix(name, "inputs.")))
+		return s.judgeOldParam(strings.TrimPrefix(name, "inputs."), text, in)
 	case strings.HasPrefix(name, "context.task.") || strings.HasPrefix(name, "context.taskRun."):
 		return judgeContext(name)
 	case strings.HasPrefix(name, "results.") || strings.HasPrefix(name, "results["):
@@ -172,6 +179,14 @@ func (s *scope) judge(name, text string, in place) *fault {
 	}
 }
 
+// judgeOldParam: Tekton does not look at them any more, and puts them in.
+func (s *scope) judgeOldParam(name, text string, in place) *fault {
+	if f := s.judgeParam(name, text, in); f != nil {
+		return &fault{fails: f.fails, why: f.why}
+	}
+	return &fault{why: fmt.Sprintf("this way to write it is from before v1beta1: write $(%s)", cut(name))}
+}
+
 func (s *scope) judgeParam(name, text string, in place) *fault {
 	v, ok := reference.Of("params", name)
 	if deep(v) && strings.HasPrefix(name, "params.") {
@@ -184,13 +199,13 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	case !ok || !declared:
 		return s.unknownParam(name)
 	case known.kind == crds.ParamTypeArray:
-		return judgeArray(v, text, in)
+		return judgeArray(v, known, text, in)
 	case known.kind == crds.ParamTypeObject:
 		return s.judgeObject(v, known, in)
-	case v.Rest == "" || v.Whole() || s.declares(v.Name+v.Rest):
+	case v.Rest == "" || v.Whole() && in.values || s.declares(v.Name+v.Rest):
 		return nil
 	default:
-		return doubtful("parameter %q is a string, and has no parts: the run will fail", cut(v.Name))
+		return doubtful("parameter %q is a string, and has no parts: leave out what follows its name", cut(v.Name))
 	}
 }
 
@@ -220,8 +235,11 @@ func deep(v reference.Variable) bool {
 	return strings.HasPrefix(v.Rest, ".") && strings.Contains(v.Rest[1:], ".")
 }
 
-func judgeArray(v reference.Variable, text string, in place) *fault {
-	if _, indexed := v.Index(); indexed {
+func judgeArray(v reference.Variable, of param, text string, in place) *fault {
+	if index, indexed := v.Index(); indexed {
+		if of.value != nil && (index < 0 || index >= len(of.value.ArrayVal)) {
+			return doubtful("the run gives %q %d elements, and the first is [0]: give more, or take another", cut(v.Name), len(of.value.ArrayVal))
+		}
 		return nil
 	}
 	_, isolated := reference.Whole(text)
@@ -235,7 +253,7 @@ func judgeArray(v reference.Variable, text string, in place) *fault {
 }
 
 func (s *scope) judgeObject(v reference.Variable, of param, in place) *fault {
-	f := &fault{refused: !s.open}
+	f := &fault{refused: !s.open, fails: true}
 	key, keyed := v.Key()
 	_, known := of.keys[key]
 	switch {
@@ -265,9 +283,9 @@ func (s *scope) judgeResult(name string, in place) *fault {
 	case ok && s.results[v.Name] && v.Rest == ".path":
 		return nil
 	case ok && s.results[v.Name] && !deep(v):
-		return doubtful("a result is written to a file, and the run will fail: write $(results.%s.path)", cut(v.Name))
+		return doubtful("a result is written to a file: write $(results.%s.path)", cut(v.Name))
 	default:
-		return &fault{refused: in.script, why: "the task has no such result: declare it in results, or correct the name; a name with dots is written $(results[\"<name>\"].path)"}
+		return &fault{refused: in.script, fails: true, why: "the task has no such result: declare it in results, or correct the name; a name with dots is written $(results[\"<name>\"].path)"}
 	}
 }
 
@@ -283,9 +301,9 @@ func (s *scope) judgeStepResult(name string, in place) *fault {
 	step, rest, _ := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
 	switch {
 	case !in.later:
-		return &fault{refused: true, early: true, why: "what a step has found out is known only in env, command, args and when of the steps after it: pass it by env"}
+		return &fault{refused: true, early: true, fails: true, why: "what a step has found out is known only in env, command, args and when of the steps after it: pass it by env"}
 	case in.step >= 0 && !s.steps.leave(step, rest, in.step):
-		return doubtful("no step before this one declares such a result, and the run will fail: declare it in the results of that step, or correct the name")
+		return doubtful("no step before this one declares such a result: declare it in the results of that step, or correct the name")
 	default:
 		return nil
 	}
@@ -296,5 +314,5 @@ func (s *scope) judgeWorkspace(name string) *fault {
 	if s.workspaces[workspace] || s.beyond != nil && s.beyond.workspaces[workspace] {
 		return nil
 	}
-	return doubtful("the task declares no such workspace, and this stays as it is written: declare it in workspaces, or correct the name")
+	return &fault{why: "the task declares no such workspace, and this stays as it is written: declare it in workspaces, or correct the name"}
 }
