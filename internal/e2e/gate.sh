@@ -3,6 +3,7 @@
 # a real cluster of its own (beside one that may be running), Millrace in it,
 # and the end-to-end tests. Ends the cluster that it started; KEEP=1 leaves it.
 #   ACCEPTANCE_DIR, ACCEPTANCE_LIST   more YAML to try, as make acceptance does
+#   ACCEPTANCE_CASES                  more verdicts to compare, as make acceptance-validation does
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . internal/e2e/lib.sh
@@ -64,10 +65,16 @@ examples() {
   [ -z "${ACCEPTANCE_DIR:-}" ] || .build/bin/acceptance -dir "$ACCEPTANCE_DIR" ${ACCEPTANCE_LIST:+-list "$ACCEPTANCE_LIST"}
 }
 
+verdicts() {
+  .build/bin/acceptance -cases internal/acceptance/testdata/validation.json
+  [ -z "${ACCEPTANCE_CASES:-}" ] || .build/bin/acceptance -cases "$ACCEPTANCE_CASES"
+}
+
 devcluster/install.sh gcc libc6-dev ca-certificates # the race detector links with gcc
 step "lint" make lint
 step "unit tests, -race" make unit
 step "cluster (built once)" cluster
 step "image and install" install
 step "examples and bad input" examples
+step "verdicts of admission" verdicts
 step "end-to-end tests" go test -count=1 -tags e2e -v ./internal/e2e
