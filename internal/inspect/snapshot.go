@@ -132,7 +132,7 @@ type HotKey struct {
 
 // hottest is how many keys are named for each controller, and named how many
 // alarms and objects in quarantine are told of one by one.
-const hottest, named = 8, 20
+const hottest, named = 5, 20
 
 // Snapshot looks at everything. It takes each stage's lock for a moment, one after
 // the other.

@@ -10,7 +10,7 @@ let before = null, now = null, paused = false, followed = null, failing = 0;
 
 const count = (n) => n >= 1e6 ? (n / 1e6).toFixed(1) + " M" : n >= 1e4 ? (n / 1e3).toFixed(1) + " k" : String(n);
 const bytes = (n) => n >= 1 << 20 ? (n / (1 << 20)).toFixed(1) + " MiB" : n >= 1024 ? (n / 1024).toFixed(n < 10240 ? 1 : 0) + " KiB" : n + " B";
-const rate = (n) => (n === null ? "–" : n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n > 0 ? n.toFixed(n < 1 ? 2 : 1) : "0") + "/s";
+const rate = (n) => (n === null ? "–" : n >= 9.95 ? n.toFixed(0) : n >= .095 ? n.toFixed(1) : n > 0 ? n.toFixed(2) : "0") + "/s";
 function seconds(s) {
   if (s < 0) return "never";
   if (s < .001) return (s * 1e6).toFixed(0) + " µs";
@@ -41,21 +41,27 @@ function el(parent, name, attributes, text) {
 }
 
 // fit shortens a text to what a box has room for.
-const fit = (text, width) => { const n = Math.floor((width - 20) / 6.6); return text.length > n ? text.slice(0, n - 1) + "…" : text; };
+const ruler = document.createElement("canvas").getContext("2d");
+function fit(text, width, strong) {
+  ruler.font = (strong ? "600 " : "") + "12.5px system-ui, sans-serif";
+  if (ruler.measureText(text).width <= width - 16) return text;
+  while (text && ruler.measureText(text + "…").width > width - 16) text = text.slice(0, -1);
+  return text + "…";
+}
 
 // draw draws boxes in a row, or in as many rows as they need, with arrows between
 // them. A box is {title, tone, lines: [[text, class]], bar: [[class, part]], dots}.
 function draw(svg, label, boxes, flows) {
-  const width = Math.max(280, svg.parentElement.clientWidth), gap = 26;
-  const columns = Math.max(1, Math.min(boxes.length, Math.floor((width + gap) / (132 + gap))));
+  const width = Math.max(280, svg.parentElement.clientWidth), gap = 20, edge = 1;
+  const columns = Math.max(1, Math.min(boxes.length, Math.floor((width + gap) / (124 + gap))));
   const perRow = boxes.length === 4 && columns === 3 ? 2 : columns;
-  const w = (width - gap * (perRow - 1)) / perRow, h = 92, rowGap = 22;
+  const w = (width - 2 * edge - gap * (perRow - 1)) / perRow, h = 96, rowGap = 20;
   const rows = Math.ceil(boxes.length / perRow);
   svg.setAttribute("viewBox", `0 0 ${width} ${rows * h + (rows - 1) * rowGap + 2}`);
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", label);
   svg.replaceChildren();
-  const place = (i) => [(i % perRow) * (w + gap), 1 + Math.floor(i / perRow) * (h + rowGap)];
+  const place = (i) => [edge + (i % perRow) * (w + gap), edge + Math.floor(i / perRow) * (h + rowGap)];
   for (let i = 0; i + 1 < boxes.length; i++) arrow(svg, place(i), place(i + 1), w, h, gap, rowGap, flows[i] > 0);
   boxes.forEach((b, i) => box(svg, b, ...place(i), w, h));
 }
@@ -63,7 +69,7 @@ function draw(svg, label, boxes, flows) {
 function arrow(svg, [x, y], [x2, y2], w, h, gap, rowGap, flows) {
   const on = flows ? " flows" : "";
   if (y === y2) {
-    el(svg, "path", { class: "arrow" + on, d: `M${x + w + 3} ${y + h / 2} H${x2 - 7}` });
+    el(svg, "path", { class: "arrow" + on, d: `M${x + w + 2} ${y + h / 2} H${x2 - 7}` });
     el(svg, "path", { class: "tip" + on, d: `M${x2 - 8} ${y + h / 2 - 4} l6 4 l-6 4 z` });
     return;
   }
@@ -75,29 +81,29 @@ function arrow(svg, [x, y], [x2, y2], w, h, gap, rowGap, flows) {
 function box(svg, b, x, y, w, h) {
   const g = el(svg, "g", { transform: `translate(${x} ${y})` });
   el(g, "rect", { class: "box " + (b.tone || ""), width: w, height: h, rx: 6 });
-  el(g, "text", { class: "title", x: 10, y: 18 }, b.title);
-  b.lines.forEach(([text, tone], i) => el(g, "text", { class: tone || "", x: 10, y: 37 + i * 17 }, fit(text, w)));
+  el(g, "text", { class: "title", x: 8, y: 17 }, b.title);
+  b.lines.forEach(([text, tone], i) => el(g, "text", { class: tone || "", x: 8, y: 36 + i * 17 }, fit(text, w, (tone || "").includes("strong"))));
   if (b.bar) bar(g, b.bar, w, h);
   if (b.dots) dots(g, b.dots, w);
 }
 
 function bar(g, parts, w, h) {
-  const all = parts.reduce((n, [, part]) => n + part, 0), room = w - 20;
-  el(g, "rect", { class: "rail", x: 10, y: h - 11, width: room, height: 5, rx: 2.5 });
-  let x = 10;
+  const all = parts.reduce((n, [, part]) => n + part, 0), room = w - 16;
+  el(g, "rect", { class: "rail", x: 8, y: h - 12, width: room, height: 5, rx: 2.5 });
+  let x = 8;
   for (const [kind, part] of parts) {
     if (!(all > 0 && part > 0)) continue;
     const long = room * part / all;
-    el(g, "rect", { class: kind, x, y: h - 11, width: long, height: 5, rx: 2.5 });
+    el(g, "rect", { class: kind, x, y: h - 12, width: long, height: 5, rx: 2.5 });
     x += long;
   }
 }
 
 // dots are the workers: full ones are at work. Sixteen to a row.
 function dots(g, { n, busy }, w) {
-  const step = Math.min(12, (w - 20) / Math.min(n, 16));
+  const step = Math.min(12, (w - 16) / Math.min(n, 16));
   for (let i = 0; i < Math.min(n, 32); i++) {
-    el(g, "circle", { class: i < busy ? "busy" : "idle", cx: 14 + (i % 16) * step, cy: 33 + Math.floor(i / 16) * 12, r: Math.min(4, step / 2 - 1) });
+    el(g, "circle", { class: i < busy ? "busy" : "idle", cx: 12 + (i % 16) * step, cy: 33 + Math.floor(i / 16) * 12, r: Math.min(4, step / 2 - 1) });
   }
 }
 
@@ -110,13 +116,13 @@ function resource(r) {
   const events = per(r, then, (x) => x.added + x.modified + x.deleted);
   const decodes = per(r, then, "decodes"), asks = now.controllers.map((c) => [c.name, per(c, earlier("controllers", c.name), (x) => x.asked[r.name] || 0)]).filter(([c]) => now.controllers.find((x) => x.name === c).asked[r.name]);
   const hit = r.decodes > 0 ? 100 * Math.max(0, 1 - r.unpacks / r.decodes) : null;
-  const heard = r.state === "watching" ? `heard ${r.lastEvent < 0 ? "nothing yet" : seconds(r.lastEvent) + " ago"}` : r.retryIn > 0 ? `again in ${seconds(r.retryIn)}, ${r.failures} failed` : `for ${seconds(r.inState)}`;
+  const heard = r.state === "watching" ? `heard ${r.lastEvent < 0 ? "—" : seconds(r.lastEvent) + " ago"}` : r.retryIn > 0 ? `again in ${seconds(r.retryIn)}, ${r.failures} failed` : `for ${seconds(r.inState)}`;
   const late = r.oldest > 5 ? "bad" : r.oldest > .5 ? "care" : "";
   const boxes = [
     { title: "REFLECTOR", tone: tone === "well" ? "" : tone, lines: [[`${mark} ${r.state}`, "strong " + tone], [`events ${rate(events)}`], [heard, "faint"]] },
     { title: "FIFO", tone: late, lines: [[`${count(r.backlog)} waiting`, r.backlog ? "strong" : ""], [r.backlog ? `oldest ${seconds(r.oldest)}` : "nothing waits", late || "faint"]] },
-    { title: "STORE", lines: [[`${count(r.plainObjects)} plain, ${bytes(r.plainBytes)}`], [`${count(r.packedObjects)} packed, ${bytes(r.packedBytes)}`], [`cut away ${bytes(r.savedBytes)}`, "faint"]], bar: [["plain", r.plainBytes], ["packed", r.packedBytes]] },
-    { title: "READERS, QUEUES", lines: [[`decodes ${rate(decodes)}${hit === null ? "" : `, hits ${hit.toFixed(hit > 99 ? 1 : 0)} %`}`], ...(asks.length ? asks.slice(0, 2).map(([c, n]) => [`→ ${c} ${rate(n)}`, n > 0 ? "strong" : "faint"]) : [["wakes nobody", "faint"]])] },
+    { title: "STORE", lines: [[`${count(r.plainObjects)} plain ${bytes(r.plainBytes)}`], [`${count(r.packedObjects)} packed ${bytes(r.packedBytes)}`], [`cut away ${bytes(r.savedBytes)}`, "faint"]], bar: [["plain", r.plainBytes], ["packed", r.packedBytes]] },
+    { title: "READERS, QUEUES", lines: [[`decodes ${rate(decodes)}`], [hit === null ? "no reads yet" : `hits ${hit.toFixed(hit > 99 && hit < 100 ? 1 : 0)} %`, "faint"], ...(asks.length ? asks.slice(0, 2).map(([c, n]) => [`→ ${c} ${rate(n)}`, n > 0 ? "flow" : "faint"]) : [["wakes nobody", "faint"]])] },
   ];
   const flows = [events, events, Math.max(decodes || 0, ...asks.map(([, n]) => n || 0))];
   const label = `${r.name}: ${r.state}${r.why ? ", " + r.why : ""}; ${r.backlog} waiting; ${r.plainObjects} objects plain in ${bytes(r.plainBytes)}, ${r.packedObjects} packed in ${bytes(r.packedBytes)}; events ${rate(events)}, decodes ${rate(decodes)}`;
@@ -133,7 +139,7 @@ function controller(c) {
     { title: "HANDLERS", lines: [[`asks ${rate(asked)}`], [`shared ${shared.toFixed(0)} %`, "faint"], [`dropped ${rate(dropped)}`, "faint"]] },
     { title: "QUEUE", tone: c.ready + c.dirty > 1000 ? "care" : "", lines: [[`${count(c.ready + c.dirty)} ready`, c.ready ? "strong" : ""], [`${count(c.waiting)} waiting`], [`${count(c.backingOff)} backing off`, c.backingOff ? "care" : "faint"]], bar: [["busy", c.ready + c.dirty], ["packed", c.waiting], ["care", c.backingOff]] },
     { title: `WORKERS ${c.busy}/${c.workers}`, tone: full ? "care" : "", dots: { n: c.workers, busy: c.busy }, lines: [["", ""], c.workers > 16 ? ["", ""] : [c.busy ? `longest ${seconds(c.longest)}` : "all idle", "faint"], [`waited ${seconds(c.waited)}`, "faint"]] },
-    { title: "RESULTS", tone: failed > 0 ? "care" : "", lines: [[`runs ${rate(runs)}`], [`failed ${rate(failed)}`, failed > 0 ? "care" : "faint"], [`${count(c.runs)} runs, ${count(c.panicked)} panics`, c.panicked ? "bad" : "faint"]] },
+    { title: "RESULTS", tone: failed > 0 ? "care" : "", lines: [[`runs ${rate(runs)}`], [`failed ${rate(failed)}`, failed > 0 ? "care" : "faint"], [c.panicked ? `${count(c.panicked)} panics` : `${count(c.runs)} in all`, c.panicked ? "bad" : "faint"]] },
   ];
   const label = `${c.name}: ${c.ready + c.dirty} ready, ${c.waiting} waiting, ${c.backingOff} backing off; ${c.busy} of ${c.workers} workers busy; runs ${rate(runs)}, failed ${rate(failed)}`;
   return { label, boxes, flows: [asked, runs, runs], side: `remembers ${count(c.memory.keys)} keys in ${bytes(c.memory.bytes)}`, note: "" };
