@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -142,16 +144,22 @@ func (r *report) resourcesTwice(specs []crds.TaskRunStepSpec, at *field.Path) {
 	}
 }
 
-// podTemplate looks at what a run wants of its pods.
+// podTemplate looks at what a run wants of its pods. What the administrator's own
+// template has put there nobody is blamed for.
 func (r *report) podTemplate(template *crds.PodTemplate, at *field.Path) {
 	if template == nil {
 		return
 	}
 	for i, env := range template.Env {
-		if slices.Contains(r.ForbiddenEnv, env.Name) {
+		if slices.Contains(r.ForbiddenEnv, env.Name) && !r.byDefault(env) {
 			r.forbidden(at.Child("env").Index(i).Child("name"), "%s may not be set by a pod template here (default-forbidden-env in the ConfigMap config-defaults): leave it out", env.Name)
 		}
 	}
+}
+
+func (r *report) byDefault(env corev1.EnvVar) bool {
+	template := r.Defaults.PodTemplate
+	return template != nil && slices.ContainsFunc(template.Env, func(e corev1.EnvVar) bool { return equality.Semantic.DeepEqual(e, env) })
 }
 
 // unfitParams warns of values that the task wants, and the run has not, or has of another

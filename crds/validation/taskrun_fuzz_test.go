@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -58,15 +59,59 @@ func FuzzStepAction(f *testing.F) {
 	})
 }
 
-// seed adds the objects of a table.
-func seed(f *testing.F, file string) {
-	f.Helper()
+// An object of the tables that is accepted is so with any defaults filled in.
+func TestDefaultsRefuseNothing(t *testing.T) {
+	forbidden := corev1.EnvVar{Name: "TEKTON_TOKEN", Value: "of the administrator"}
+	for _, d := range []defaulting.Defaults{
+		{},
+		{Timeout: -1, ServiceAccount: "builder", ManagedBy: "us", Resolver: "git"},
+		{Timeout: time.Second, PodTemplate: &crds.PodTemplate{HostNetwork: true, Env: []corev1.EnvVar{forbidden}}},
+	} {
+		o := Options{ParamEnum: true, CEL: true, ForbiddenEnv: []string{forbidden.Name}, Defaults: d}
+		accepted := acceptedOf(t, "taskrun.txt", TaskRun, o, d.TaskRun) + acceptedOf(t, "task.txt", Task, o, d.Task) +
+			acceptedOf(t, "variables.txt", Task, o, d.Task) + acceptedOf(t, "stepaction.txt", StepAction, o, d.StepAction)
+		if accepted < 20 {
+			t.Errorf("only %d objects were accepted", accepted)
+		}
+	}
+}
+
+// acceptedOf is how many objects of a table are accepted, before and after.
+func acceptedOf[T any](t *testing.T, file string, judge func(*T, Options) (field.ErrorList, []string), o Options, fill func(*T)) (n int) {
+	t.Helper()
+	for _, text := range objectsOf(t, file) {
+		var object T
+		parse(t, text, &object)
+		if errs, _ := judge(&object, o); len(errs) > 0 {
+			continue
+		}
+		n++
+		fill(&object)
+		if errs, _ := judge(&object, o); len(errs) > 0 {
+			t.Errorf("with %+v it is refused: %v\n%s", o.Defaults, errs, text)
+		}
+	}
+	return n
+}
+
+// objectsOf are those of a table.
+func objectsOf(t testing.TB, file string) (objects []string) {
+	t.Helper()
 	table, err := os.ReadFile("testdata/" + file)
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	for block := range strings.SplitSeq(string(table), "\n\n") {
 		text, _, _ := strings.Cut(block, "\n----\n")
+		objects = append(objects, text)
+	}
+	return objects
+}
+
+// seed adds the objects of a table.
+func seed(f *testing.F, file string) {
+	f.Helper()
+	for _, text := range objectsOf(f, file) {
 		raw, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
 			f.Fatal(err)
