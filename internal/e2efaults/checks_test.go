@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
@@ -50,6 +51,9 @@ func (s *stage) noPodTwice() error {
 	live := map[string]int{}
 	for i, pod := range pods.Items {
 		s.cluster.witness.see(&pods.Items[i])
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue // as that of an attempt before
+		}
 		if live[runOf(pod.Name)]++; live[runOf(pod.Name)] > 1 {
 			return fmt.Errorf("duplicated (I1): run %s has two pods", runOf(pod.Name))
 		}
