@@ -95,11 +95,11 @@ func acceptedOf[T any](t *testing.T, file string, judge func(*T, Options) (field
 }
 
 // objectsOf are those of a table.
-func objectsOf(t testing.TB, file string) (objects []string) {
-	t.Helper()
+func objectsOf(tb testing.TB, file string) (objects []string) {
+	tb.Helper()
 	table, err := os.ReadFile("testdata/" + file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for block := range strings.SplitSeq(string(table), "\n\n") {
 		text, _, _ := strings.Cut(block, "\n----\n")
