@@ -173,32 +173,32 @@ func (f *foreign) review(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(review) //nolint:errcheck // whoever asked may have gone
 }
 
-// listen listens in the node's network. A socket stays where it was made; the thread
-// that went there to make it ends with its goroutine.
-func (c *cluster) listen(address string) (net.Listener, error) {
+// listen listens in the node's network: a socket stays where it was made. The thread
+// that goes there comes back, and does not end: with it would end the processes that
+// were started from it (Pdeathsig).
+func (c *cluster) listen(address string) (l net.Listener, err error) {
 	node, err := c.pid("node")
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", node))
+	there, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", node))
 	if err != nil {
 		return nil, err
 	}
-	defer namespace.Close()
-	type made struct {
-		net.Listener
-		error
+	defer there.Close()
+	runtime.LockOSThread()
+	here, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
 	}
-	done := make(chan made)
-	go func() {
-		runtime.LockOSThread()
-		if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- made{nil, fmt.Errorf("the node's network: %w", err)}
-			return
-		}
-		l, err := net.Listen("tcp", address)
-		done <- made{l, err}
-	}()
-	m := <-done
-	return m.Listener, m.error
+	defer here.Close()
+	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, fmt.Errorf("the node's network: %w", err)
+	}
+	l, err = net.Listen("tcp", address)
+	if back := unix.Setns(int(here.Fd()), unix.CLONE_NEWNET); back != nil {
+		panic(back) // nobody may go on from here
+	}
+	runtime.UnlockOSThread()
+	return l, err
 }
