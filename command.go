@@ -46,7 +46,9 @@ const (
 func execute(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
 	root := millrace(getenv, out, errOut)
 	root.SetArgs(args)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), help(c)) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		io.WriteString(c.OutOrStdout(), help(c)) //nolint:errcheck // who asked has gone
+	})
 	// What is wrong is told here, once, and without the whole of the help behind it.
 	root.SilenceErrors, root.SilenceUsage = true, true
 	begun := false
@@ -59,10 +61,10 @@ func execute(ctx context.Context, args []string, getenv func(string) string, out
 	case errors.Is(err, errTold):
 		return exitFailed
 	case begun && !errors.As(err, &wrong):
-		fmt.Fprintln(errOut, "millrace:", err)
+		root.PrintErrln("millrace:", err)
 		return exitFailed
 	default:
-		fmt.Fprintf(errOut, "millrace: %v (millrace --help lists commands and flags)\n", err)
+		root.PrintErrf("millrace: %v (millrace --help lists commands and flags)\n", err)
 		return exitUsage
 	}
 }

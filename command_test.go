@@ -162,7 +162,10 @@ func TestConfigPrintsEveryValueAndWhereItComesFrom(t *testing.T) {
 		}
 		values := map[string]string{}
 		for _, o := range r.Options {
-			text, _ := json.Marshal(o.Value) //nolint:errcheck // it was JSON
+			text, err := json.Marshal(o.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
 			values[o.Flag] = string(text) + " " + o.From
 		}
 		for _, s := range r.Settings {

@@ -142,25 +142,33 @@ func (r configReport) print(out io.Writer, format string) error {
 }
 
 func (r configReport) table(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "OPTION\tVALUE\tFROM")
+	options := make([]string, 0, 1+len(r.Options))
+	options = append(options, "OPTION\tVALUE\tFROM")
 	for _, o := range r.Options {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Flag, onOneLine(o.text), o.From)
+		options = append(options, o.Flag+"\t"+onOneLine(o.text)+"\t"+o.From)
 	}
-	err := w.Flush()
 	if r.NoCluster != "" {
-		fmt.Fprintf(w, "\nThe settings that a cluster holds were not read: %s\n", r.NoCluster)
-		return errors.Join(err, w.Flush())
+		return errors.Join(aligned(out, options), aligned(out, []string{"", "The settings that a cluster holds were not read: " + r.NoCluster}))
 	}
-	fmt.Fprintln(w, "\nSETTING\tVALUE\tFROM")
+	inCluster := []string{"", "SETTING\tVALUE\tFROM"}
 	for _, s := range r.Settings {
 		from := s.From
 		if s.Problem != "" {
 			from += " (" + s.Problem + ")"
 		}
-		fmt.Fprintf(w, "%s: %s\t%s\t%s\n", s.ConfigMap, s.Key, onOneLine(s.Value), from)
+		inCluster = append(inCluster, s.ConfigMap+": "+s.Key+"\t"+onOneLine(s.Value)+"\t"+from)
 	}
-	return errors.Join(err, w.Flush())
+	return errors.Join(aligned(out, options), aligned(out, inCluster))
+}
+
+// aligned writes lines whose tabs are columns.
+func aligned(out io.Writer, lines []string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	if err = errors.Join(err, w.Flush()); err != nil {
+		return fmt.Errorf("print the settings: %w", err)
+	}
+	return nil
 }
 
 // onOneLine is a value in a table; an empty one is still there to see.

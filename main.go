@@ -178,17 +178,13 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 
 	// The ConfigMaps with the settings wake nobody either: what they say by then is what
 	// the next reconcile goes by.
-	var settingsChains []settingsChain
-	for _, name := range settings.Names() {
+	settingsOf := func(name string) settingsChain {
 		asked := from("configmaps", "ConfigMap", wire.Protobuf)
 		asked.Namespace, asked.FieldSelector = cfg.namespace, "metadata.name="+name
-		c := settingsChain{chain: newChain(api.core, "configmaps", cut, observe(registry, shown, "configmaps/"+name), asked)}
-		c.key = types.NamespacedName{Namespace: cfg.namespace, Name: name}
-		if found := api.configMaps[name]; found != nil {
-			c.begunWith = found.UID
-		}
-		settingsChains = append(settingsChains, c)
+		return newSettingsChain(newChain(api.core, "configmaps", cut, observe(registry, shown, "configmaps/"+name), asked),
+			types.NamespacedName{Namespace: cfg.namespace, Name: name}, api.configMaps[name])
 	}
+	featureFlags, configDefaults := settingsOf(settings.FeatureFlags), settingsOf(settings.ConfigDefaults)
 
 	// The webhook, which every replica has, and what keeps its certificate.
 	admitting, err := newHook(ctx, cfg, api, registry, on, from)
@@ -304,21 +300,13 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		c.run(caching, parts)
 		pack(c.Indexer, nil)
 	}
-	for _, c := range settingsChains {
-		c.keep(caching, parts, api.settings)
-	}
+	featureFlags.keep(caching, parts, api.settings)
+	configDefaults.keep(caching, parts, api.settings)
 	admitting.run(caching, parts)
 	parts.Go(func() error {
-		caches := []*indexer.Indexer{taskRuns, pipelineRuns.Indexer, customRuns.Indexer, pods.Indexer,
-			pipelines.Indexer, tasks.Indexer, stepActions.Indexer, accounts.Indexer, limitRanges.Indexer}
-		for _, c := range settingsChains {
-			caches = append(caches, c.Indexer)
-		}
-		ready := readiness(ctx, caches...)
-		chains := []chain{{taskRuns, taskRunFIFO, taskRunSource}, pipelineRuns, customRuns, pods, pipelines, tasks, stepActions, accounts, limitRanges}
-		for _, c := range settingsChains {
-			chains = append(chains, c.chain)
-		}
+		chains := []chain{{taskRuns, taskRunFIFO, taskRunSource}, pipelineRuns, customRuns, pods,
+			pipelines, tasks, stepActions, accounts, limitRanges, featureFlags.chain, configDefaults.chain}
+		ready := readiness(ctx, chains...)
 		return serve(caching, listener, registry.Handler(), probes{
 			ready: func() error { return errors.Join(ready(), notGood(api.settings), admitting.ready()) },
 			live:  liveness(chains, taskRunPool, pipelineRunPool),

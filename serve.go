@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"millrace/indexer"
 	"millrace/reconcile"
 )
 
@@ -51,12 +50,12 @@ func answer(w http.ResponseWriter, err error) {
 
 // readiness is nil while the program is not stopping and its caches have had
 // their first list: then this replica can lead. The error names what is missing.
-func readiness(ctx context.Context, caches ...*indexer.Indexer) func() error {
+func readiness(ctx context.Context, chains ...chain) func() error {
 	return func() error {
 		if ctx.Err() != nil {
 			return errors.New("stopping")
 		}
-		missing := slices.DeleteFunc(slices.Clone(caches), synced)
+		missing := slices.DeleteFunc(slices.Clone(chains), synced)
 		if len(missing) == 0 {
 			return nil
 		}
@@ -68,9 +67,9 @@ func readiness(ctx context.Context, caches ...*indexer.Indexer) func() error {
 	}
 }
 
-func synced(x *indexer.Indexer) bool {
+func synced(c chain) bool {
 	select {
-	case <-x.Synced():
+	case <-c.Synced():
 		return true
 	default:
 		return false

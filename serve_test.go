@@ -24,7 +24,7 @@ import (
 func TestReadyzNamesWhatIsMissingUntilTheFirstLists(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	pods, tasks := indexer.New("pods"), indexer.New("tasks")
-	ready := readiness(ctx, pods, tasks)
+	ready := readiness(ctx, chain{Indexer: pods}, chain{Indexer: tasks})
 	sync := func(x *indexer.Indexer) {
 		f := fifo.New(x, fifo.Config{})
 		f.Begin()

@@ -114,6 +114,14 @@ type settingsChain struct {
 	begunWith types.UID
 }
 
+// newSettingsChain is for the ConfigMap of that key, as it was found; nil for none.
+func newSettingsChain(c chain, key types.NamespacedName, found *corev1.ConfigMap) settingsChain {
+	if found == nil {
+		return settingsChain{chain: c, key: key}
+	}
+	return settingsChain{c, key, found.UID}
+}
+
 // keep runs the chain, which keeps s told about the ConfigMap.
 func (c settingsChain) keep(ctx context.Context, parts *errgroup.Group, s *settings.Settings) {
 	key, log := c.key, klog.FromContext(ctx)

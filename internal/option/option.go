@@ -46,7 +46,7 @@ type value[T any] struct {
 	to       *T
 	kind     string
 	parse    func(string) (T, error)
-	print    func(T) string
+	show     func(T) string
 	fromJSON func(any) (string, bool)
 	json     func(T) any
 }
@@ -59,7 +59,7 @@ func (v value[T]) Set(text string) error {
 	return err
 }
 
-func (v value[T]) String() string { return v.print(*v.to) }
+func (v value[T]) String() string { return v.show(*v.to) }
 
 func (v value[T]) Type() string { return v.kind }
 
@@ -80,10 +80,10 @@ func article(kind string) string {
 }
 
 // ofText is a Value that is a string in JSON as well.
-func ofText[T any](to *T, kind string, parse func(string) (T, error), print func(T) string) Value {
-	return value[T]{to, kind, parse, print,
+func ofText[T any](to *T, kind string, parse func(string) (T, error), show func(T) string) Value {
+	return value[T]{to, kind, parse, show,
 		func(given any) (text string, ok bool) { text, ok = given.(string); return text, ok },
-		func(t T) any { return print(t) },
+		func(t T) any { return show(t) },
 	}
 }
 
@@ -124,11 +124,11 @@ func Choice[T ~string](to *T, words ...T) Value {
 	return ofText(to, "word", parse, func(t T) string { return string(t) })
 }
 
-// Of takes what parse does, and prints a value of it as print does. In JSON it is a
+// Of takes what parse does, and prints a value of it as show does. In JSON it is a
 // string.
-func Of[T any](to *T, otherwise T, kind string, parse func(string) (T, error), print func(T) string) Value {
+func Of[T any](to *T, otherwise T, kind string, parse func(string) (T, error), show func(T) string) Value {
 	*to = otherwise
-	return ofText(to, kind, parse, print)
+	return ofText(to, kind, parse, show)
 }
 
 // Number takes an integer that is at least the least and at most the most.

@@ -18,15 +18,15 @@ type diary struct{ lines []string }
 
 func (d *diary) trace() settings.Trace {
 	return settings.Trace{
-		Changed: func(c settings.Change) { d.add("%s is now %q, and was %q", c.Key.Name, c.To, c.From) },
+		Changed: func(c settings.Change) { d.addf("%s is now %q, and was %q", c.Key.Name, c.To, c.From) },
 		Complains: func(c settings.Complaint) {
-			d.add("%s: %s: %q %s", c.ConfigMap, c.Key, c.Value, c.Fault)
+			d.addf("%s: %s: %q %s", c.ConfigMap, c.Key, c.Value, c.Fault)
 		},
-		Righted: func(c settings.Complaint) { d.add("%s: %s is right", c.ConfigMap, c.Key) },
+		Righted: func(c settings.Complaint) { d.addf("%s: %s is right", c.ConfigMap, c.Key) },
 	}
 }
 
-func (d *diary) add(format string, args ...any) {
+func (d *diary) addf(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
