@@ -7,8 +7,8 @@
 // There is a chain for each resource, a queue and a pool of workers for each kind of
 // run, and between them the handlers, which say whom a change concerns:
 //
-//	pipelineruns ──itself──▶ queue of PipelineRuns ──▶ reconcile/pipelinerun ──makes──▶ TaskRuns, CustomRuns
-//	customruns, taskruns ──the PipelineRun that made it──▲
+//	pipelineruns ──itself──▶ queue of PipelineRuns ──▶ reconcile/pipelinerun ──makes──▶ TaskRuns, CustomRuns, PipelineRuns
+//	customruns, taskruns, pipelineruns ──the PipelineRun that made it──▲
 //	taskruns ──itself──▶ queue of TaskRuns ──▶ reconcile/taskrun ──makes──▶ pods
 //	pods ──the TaskRun that made it──▲
 //	pipelines, tasks, stepactions, serviceaccounts, limitranges ──▶ nobody: they are looked up
@@ -136,17 +136,23 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		return newChain(client, resource, cut, observe(registry, shown, resource), asked)
 	}
 
-	// PipelineRuns: each wakes itself when somebody asks something else of it. Its
-	// status only it writes, once for each child that ends: two hundred more looks at
-	// a run of two hundred tasks would find nothing.
+	// PipelineRuns: each wakes itself when somebody asks something else of it, and the
+	// one that made it when it ends. Its status only it writes, once for each child that
+	// ends: two hundred more looks at a run of two hundred tasks would find nothing.
+	ofPipeline := pipelinerun.InnerFacets()
 	asked = from(crds.ResourcePipelineRuns, crds.KindPipelineRun, wire.JSON)
-	asked.ResyncPeriod, asked.Facets = cfg.resync, []wire.Facet{succeeded}
+	asked.ResyncPeriod, asked.Facets = cfg.resync, ofPipeline.List()
 	pipelineRuns := chainOf(api.tekton, crds.ResourcePipelineRuns, asked)
 	running := newAtWork(pipelineRuns.Indexer, succeeded)
 	registry.RunningPipelineRuns(running.count)
 	onPipelineRun := handler.When(waiting.isOver, handler.WhenElse(predicate.GenerationChanged,
 		handler.Enqueue(crds.ResourcePipelineRuns, pipelineRunQueue),
 		handler.Enqueue(crds.ResourcePipelineRuns, showPipelineRun.Dropped("its spec has not changed"))))
+	wakeAround := func(q handler.Queue) func(indexer.Change) {
+		return handler.EnqueueOwner(crds.ResourcePipelineRuns, ofPipelineRun, q, ofPipeline.IsNews)
+	}
+	onInner := handler.When(waiting.isOver, handler.WhenElse(ofPipeline.IsNews,
+		wakeAround(pipelineRunQueue), wakeAround(showPipelineRun.Dropped("no news of a child"))))
 
 	// CustomRuns are somebody else's to run; each wakes the PipelineRun that made it.
 	ofCustom := pipelinerun.CustomRunFacets()
@@ -247,14 +253,17 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	pipelineGate := reconcile.NewGate()
 	pipelineRunReconciler := pipelinerun.New(pipelineRunConfig(cfg), pipelinerun.Parts{
 		Caches: pipelinerun.Caches{
-			PipelineRun:  indexer.Read[crds.PipelineRun](pipelineRuns.Indexer).Get,
-			Head:         indexer.Read[pipelinerun.Head](pipelineRuns.Indexer).Get,
-			Known:        pipelineRuns.Known,
-			Pipeline:     indexer.Read[crds.Pipeline](pipelines.Indexer).Get,
-			Task:         indexer.Read[crds.Task](tasks.Indexer).Get,
-			TaskRun:      indexer.Read[crds.TaskRun](taskRuns).Get,
-			CustomRun:    indexer.Read[crds.CustomRun](customRuns.Indexer).Get,
-			Children:     []pipelinerun.Children{pipelinerun.TaskRunsOf(taskRuns, ofTask), pipelinerun.CustomRunsOf(customRuns.Indexer, ofCustom)},
+			PipelineRun: indexer.Read[crds.PipelineRun](pipelineRuns.Indexer).Get,
+			Head:        indexer.Read[pipelinerun.Head](pipelineRuns.Indexer).Get,
+			Known:       pipelineRuns.Known,
+			Pipeline:    indexer.Read[crds.Pipeline](pipelines.Indexer).Get,
+			Task:        indexer.Read[crds.Task](tasks.Indexer).Get,
+			TaskRun:     indexer.Read[crds.TaskRun](taskRuns).Get,
+			CustomRun:   indexer.Read[crds.CustomRun](customRuns.Indexer).Get,
+			Children: []pipelinerun.Children{
+				pipelinerun.TaskRunsOf(taskRuns, ofTask), pipelinerun.CustomRunsOf(customRuns.Indexer, ofCustom),
+				pipelinerun.PipelineRunsOf(pipelineRuns.Indexer, ofPipeline),
+			},
 			PipelineRuns: pipelineRuns.Indexer,
 			TaskRuns:     taskRuns,
 			CustomRuns:   customRuns.Indexer,
@@ -284,7 +293,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	parts, caching := errgroup.WithContext(caching)
 	parts.Go(func() error { return taskRunSource.Run(caching) })
 	parts.Go(func() error { return taskRuns.Run(caching, taskRunFIFO, onRunEnded, onTaskRun, onChild) })
-	pipelineRuns.run(caching, parts, onPipelineRun)
+	pipelineRuns.run(caching, parts, onPipelineRun, onInner)
 	customRuns.run(caching, parts, onCustomRun)
 	pods.run(caching, parts, onPodGone, onPod)
 	// What nobody reads and nobody is at work for is packed; a child is not while its
@@ -293,7 +302,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 		parts.Go(func() error { return cfg.pack(caching, x, live) })
 	}
 	pack(taskRuns, func(run *wire.Object) bool { return working.run(run) || running.owner(run) })
-	pack(pipelineRuns.Indexer, func(run *wire.Object) bool { return running.run(run) })
+	pack(pipelineRuns.Indexer, func(run *wire.Object) bool { return running.run(run) || running.owner(run) })
 	pack(customRuns.Indexer, running.owner)
 	pack(pods.Indexer, working.owner)
 	for _, c := range []chain{pipelines, tasks, stepActions, accounts, limitRanges} {

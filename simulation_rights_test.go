@@ -16,13 +16,11 @@ import (
 // unused are rights that no simulation can have used, each with its reason. One that
 // a simulation comes to use is to be taken out of here.
 func unused() map[string]string {
-	const rarely = "asked when a write is in doubt, or a cache behind, and no storm has PipelineRuns yet"
 	return map[string]string{
 		"create customruns.tekton.dev": "no Pipeline of a simulation has a custom task",
 		"get customruns.tekton.dev":    "likewise",
 		"patch customruns.tekton.dev":  "likewise",
-		"get pipelineruns.tekton.dev":  rarely,
-		"get pipelines.tekton.dev":     rarely,
+		"get pipelines.tekton.dev":     "asked when the cache has not come to a Pipeline that was made with its run",
 
 		"create resolutionrequests.resolution.tekton.dev": "only where --resolvers allows resolvers that are not built in",
 		"get resolutionrequests.resolution.tekton.dev":    "likewise",

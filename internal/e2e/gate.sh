@@ -60,7 +60,10 @@ install() {
 
 examples() {
   go build -o .build/bin/acceptance ./internal/acceptance
+  # Pipelines in pipelines have to be allowed.
+  kubectl -n tekton-pipelines create configmap feature-flags --from-literal=enable-api-fields=alpha
   .build/bin/acceptance -dir internal/e2e/testdata
+  kubectl -n tekton-pipelines delete configmap feature-flags
   .build/bin/acceptance -dir examples
   [ -z "${ACCEPTANCE_DIR:-}" ] || .build/bin/acceptance -dir "$ACCEPTANCE_DIR" ${ACCEPTANCE_LIST:+-list "$ACCEPTANCE_LIST"}
 }

@@ -11,7 +11,6 @@ func unserved() map[string]map[string][]string {
 			"await-sidecar-readiness":                        {"true"},
 			"coschedule":                                     {"workspaces", "disabled"}, // nothing is tied to a node but by its claims
 			"disable-inline-spec":                            {},
-			"enable-api-fields":                              {"beta", "alpha"},
 			"enable-artifacts":                               {"false"},
 			"enable-concise-resolver-syntax":                 {"false"},
 			"enable-kubernetes-sidecar":                      nil, // sidecars always are

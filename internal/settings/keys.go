@@ -58,6 +58,7 @@ func Keys() []Key { return new(Values).keys() }
 func (v *Values) keys() []Key {
 	flags, defaults := FeatureFlags, ConfigDefaults
 	return []Key{
+		{flags, "enable-api-fields", NextRun, "with alpha, a task of a pipeline may be a pipeline; without, a pipeline that has one is refused", option.Choice(&v.APIFields, Beta, Alpha)},
 		{flags, "results-from", NextPod, "how results come from steps: in termination messages (4 KiB for a step, 12 KiB for a pod), or in the log of a sidecar", option.Choice(&v.ResultsFrom, taskrun.ResultsFromMessages, taskrun.ResultsFromLogs)},
 		{flags, "max-result-size", NextPod, "how many bytes one result may have, with results-from: sidecar-logs", option.Number(&v.MaxResultSize, 4096, 1, tooLarge-1)},
 		{flags, "enable-termination-message-compression", NextPod, "steps compress a termination message that would be too large", option.Boolean(&v.CompressMessages, false)},

@@ -15,6 +15,7 @@ import (
 // that many may read them at once.
 type Values struct {
 	// Of feature-flags.
+	APIFields          APIFields
 	ResultsFrom        taskrun.ResultsFrom
 	MaxResultSize      int
 	CompressMessages   bool
@@ -37,6 +38,16 @@ type Values struct {
 	ContainerResources          map[string]corev1.ResourceRequirements
 	WorkspaceBinding            *crds.WorkspaceBinding
 }
+
+// APIFields are which fields of Tekton's API may be used.
+type APIFields string
+
+// Beta are all but pipelines as tasks of pipelines, whatever Tekton calls alpha; Alpha
+// are those, too.
+const (
+	Beta  APIFields = "beta"
+	Alpha APIFields = "alpha"
+)
 
 // TaskRuns fills in what the settings say about TaskRuns.
 func (v *Values) TaskRuns(c *taskrun.Config) {
@@ -61,6 +72,7 @@ func (v *Values) TaskRuns(c *taskrun.Config) {
 
 // PipelineRuns fills in what they say about PipelineRuns.
 func (v *Values) PipelineRuns(c *pipelinerun.Config) {
+	c.Alpha = v.APIFields == Alpha
 	c.ParamEnum = v.ParamEnum
 	c.CEL = v.CEL
 	c.Provenance = v.provenance()

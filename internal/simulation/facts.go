@@ -110,7 +110,7 @@ func (f *Facts) see(e apiserver.Exchange) {
 	switch e.Resource {
 	case "taskruns":
 		f.seeTaskRun(e)
-		f.seeChild(e)
+		f.seeChild(e, isDone[crds.TaskRun])
 	case "pipelineruns":
 		f.seePipelineRun(e)
 	}
@@ -126,8 +126,16 @@ func (f *Facts) seeTaskRun(e apiserver.Exchange) {
 		return
 	}
 	if run := f.Runs[e.Before.GetUID()]; run != nil {
-		run.see(e, func(o *apiserver.Object) bool { return apiserver.Into[crds.TaskRun](o).IsDone() })
+		run.see(e, isDone[crds.TaskRun])
 	}
+}
+
+// isDone tells that a run of that kind has ended.
+func isDone[T any, P interface {
+	*T
+	IsDone() bool
+}](o *apiserver.Object) bool {
+	return P(apiserver.Into[T](o)).IsDone()
 }
 
 func newRun(e apiserver.Exchange) Run {

@@ -10,21 +10,22 @@ import (
 	"millrace/internal/simulation/apiserver"
 )
 
-// A PipelineRun is one, what is expected of it, and the TaskRuns that were made for it.
+// A PipelineRun is one, what is expected of it, and the runs that were made for it.
 type PipelineRun struct {
 	Run
 
+	Within   *PipelineRun // the one that it was made for; nil for a user's
 	Children map[types.UID]*Child
 }
 
-// A Child is a TaskRun of a PipelineRun.
+// A Child is a TaskRun of a PipelineRun, or a PipelineRun within it.
 type Child struct {
 	Key  types.NamespacedName
 	Task string // of the pipeline
 	Over bool   // it has ended, or is gone
 }
 
-// made counts a PipelineRun's TaskRuns by task.
+// made counts a PipelineRun's runs by task.
 func (p *PipelineRun) made() map[string]int {
 	made := map[string]int{}
 	for _, c := range p.Children {
@@ -33,9 +34,9 @@ func (p *PipelineRun) made() map[string]int {
 	return made
 }
 
-// parent is the PipelineRun that a TaskRun was made for, or nil.
-func (f *Facts) parent(taskRun *apiserver.Object) *PipelineRun {
-	if owner := metav1.GetControllerOf(taskRun); owner != nil && owner.Kind == "PipelineRun" {
+// parent is the PipelineRun that a run was made for, or nil.
+func (f *Facts) parent(run *apiserver.Object) *PipelineRun {
+	if owner := metav1.GetControllerOf(run); owner != nil && owner.Kind == "PipelineRun" {
 		return f.PipelineRuns[owner.UID]
 	}
 	return nil
@@ -43,25 +44,29 @@ func (f *Facts) parent(taskRun *apiserver.Object) *PipelineRun {
 
 // seePipelineRun follows the PipelineRuns.
 func (f *Facts) seePipelineRun(e apiserver.Exchange) {
+	done := isDone[crds.PipelineRun]
 	if e.Before == nil {
-		f.PipelineRuns[e.After.GetUID()] = &PipelineRun{Run: newRun(e), Children: map[types.UID]*Child{}}
-		return
+		run := &PipelineRun{Run: newRun(e), Within: f.parent(e.After), Children: map[types.UID]*Child{}}
+		if run.Within != nil {
+			run.Expect = Expect{} // what its annotations tell is of the one around it, which has handed them down
+		}
+		f.PipelineRuns[e.After.GetUID()] = run
+	} else if run := f.PipelineRuns[e.Before.GetUID()]; run != nil {
+		run.see(e, done)
 	}
-	if run := f.PipelineRuns[e.Before.GetUID()]; run != nil {
-		run.see(e, func(o *apiserver.Object) bool { return apiserver.Into[crds.PipelineRun](o).IsDone() })
-	}
+	f.seeChild(e, done)
 }
 
-// seeChild follows the TaskRuns of PipelineRuns. What their label said at first
-// holds, whatever becomes of the label.
-func (f *Facts) seeChild(e apiserver.Exchange) {
+// seeChild follows the runs of PipelineRuns. What their label said at first holds,
+// whatever becomes of the label.
+func (f *Facts) seeChild(e apiserver.Exchange, done func(*apiserver.Object) bool) {
 	if e.Before == nil {
 		if p := f.parent(e.After); p != nil {
 			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"]}
 		}
 		return
 	}
-	over := e.After == nil || apiserver.Into[crds.TaskRun](e.After).IsDone()
+	over := e.After == nil || done(e.After)
 	for _, p := range f.PipelineRuns {
 		if c := p.Children[e.Before.GetUID()]; c != nil {
 			c.Over = c.Over || over
@@ -69,11 +74,15 @@ func (f *Facts) seeChild(e apiserver.Exchange) {
 	}
 }
 
-// troubled tells whether anything happened to a PipelineRun or its TaskRuns besides
-// their work.
+// troubled tells whether anything happened to a PipelineRun or its runs besides their
+// work.
 func (f *Facts) troubled(p *PipelineRun) bool {
 	troubled := len(p.Disturbed) > 0
 	for uid := range p.Children {
+		if within := f.PipelineRuns[uid]; within != nil {
+			troubled = troubled || within.Gone || f.troubled(within)
+			continue
+		}
 		child := f.Runs[uid]
 		troubled = troubled || child.Gone || len(child.Disturbed) > 0
 	}
@@ -88,6 +97,10 @@ func (f *Facts) allowanceOf(p *PipelineRun) time.Duration {
 		own += time.Duration(n) * startOfPod
 	}
 	for uid := range p.Children {
+		if within := f.PipelineRuns[uid]; within != nil {
+			own += time.Duration(len(within.Children))*startOfPod + f.allowanceOf(within)
+			continue
+		}
 		own += f.Runs[uid].lostTime()
 	}
 	return own

@@ -22,6 +22,12 @@ func noPipelineLost(f *Facts, report report) Check {
 				continue
 			}
 			since := f.Calm
+			if around := run.Within; around != nil {
+				if run.Ended.IsZero() && !around.Gone {
+					report("%s, within %s, has not ended", run.Key, around.Key)
+				}
+				continue // in time is what the one around it is
+			}
 			if run.Created.After(since) {
 				since = run.Created
 			}
@@ -37,11 +43,11 @@ func noPipelineLost(f *Facts, report report) Check {
 	}}
 }
 
-// eachTaskOnceInItsTurn is of I3: a task has one TaskRun, or one for each combination
+// eachTaskOnceInItsTurn is of I3: a task has one run, or one for each combination
 // of its matrix, and none before those have ended that it follows.
 func eachTaskOnceInItsTurn(f *Facts, report report) Check {
 	return Check{See: func(e apiserver.Exchange) {
-		if e.Resource != "taskruns" || !e.Committed() || e.Before != nil {
+		if e.Resource != "taskruns" && e.Resource != "pipelineruns" || !e.Committed() || e.Before != nil {
 			return
 		}
 		run := f.parent(e.After)
@@ -50,7 +56,7 @@ func eachTaskOnceInItsTurn(f *Facts, report report) Check {
 		}
 		task := run.Children[e.After.GetUID()].Task
 		if n, most := run.made()[task], max(1, run.Expect.Runs[task]); n > most {
-			report("%s is TaskRun %d of task %s of %s, which has %d", e.Key, n, task, run.Key, most)
+			report("%s is run %d of task %s of %s, which has %d", e.Key, n, task, run.Key, most)
 		}
 		follows := follows(specOf(run), task)
 		for _, other := range run.Children {

@@ -82,6 +82,11 @@ func littleWork(f *Facts, report report) Check {
 			for uid := range f.Runs {
 				most += each * float64(max(1, f.PodsMade[uid]))
 			}
+			for _, run := range f.PipelineRuns {
+				if run.Within != nil { // a run more, of no pod
+					most += each
+				}
+			}
 			for _, n := range restarts {
 				most += forRestart * float64(n)
 			}

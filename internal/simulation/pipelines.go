@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"millrace/crds"
 )
 
@@ -12,6 +14,7 @@ import (
 type pipelineStory struct {
 	name   string
 	spec   crds.PipelineSpec
+	alpha  bool                                // it needs enable-api-fields: alpha
 	then   func(w *World, first time.Duration) // what users do besides; may be nil
 	expect Expect
 }
@@ -26,6 +29,9 @@ func pipelines() []Workload {
 			Name: "pipeline: " + s.name,
 			Users: func(w *World) {
 				w.account("blue")
+				if s.alpha {
+					w.allowsAlpha()
+				}
 				w.createsPipeline(first, "blue", "p", func(draw) (crds.PipelineRunSpec, Expect) {
 					return crds.PipelineRunSpec{PipelineSpec: &s.spec}, s.expect
 				})
@@ -36,6 +42,13 @@ func pipelines() []Workload {
 		})
 	}
 	return all
+}
+
+// allowsAlpha is what the administrator has said before the program starts.
+func (w *World) allowsAlpha() {
+	flags := &corev1.ConfigMap{Data: map[string]string{"enable-api-fields": "alpha"}}
+	flags.Namespace, flags.Name = namespace, "feature-flags"
+	_, _ = w.Server.Actor("cluster").Create("configmaps", flags)
 }
 
 func pipelineTask(name string, words ...string) crds.PipelineTask {
@@ -77,6 +90,14 @@ func pipelineStories() []pipelineStory {
 			w.cancelsPipeline(first+45*time.Second, "blue", "p", how)
 		}
 	}
+	within := crds.PipelineTask{Name: "within", PipelineSpec: &crds.PipelineSpec{
+		Tasks: []crds.PipelineTask{
+			pipelineTask("one", "sleep=3s", "result=r=1"), withParam(pipelineTask("two", "sleep=3s", "result=r=$(params.p)2"), "$(tasks.one.results.r)"),
+		},
+		Finally: []crds.PipelineTask{pipelineTask("clean", "sleep=1s")},
+		Results: []crds.PipelineResult{{Name: "both", Value: crds.NewString("$(tasks.two.results.r)")}},
+	}}
+	long := crds.PipelineTask{Name: "within", PipelineSpec: &crds.PipelineSpec{Tasks: []crds.PipelineTask{pipelineTask("a", "sleep=30m")}}}
 	return []pipelineStory{
 		{name: "fan-out", spec: crds.PipelineSpec{Tasks: fan}, expect: Expect{Reason: succeeded, Runs: once}},
 		{name: "diamond", spec: crds.PipelineSpec{
@@ -108,6 +129,12 @@ func pipelineStories() []pipelineStory {
 			Tasks:   []crds.PipelineTask{pipelineTask("a", "sleep=30m"), after(pipelineTask("c"), "a")},
 			Finally: []crds.PipelineTask{pipelineTask("clean", "sleep=1s")},
 		}, then: cancels(crds.PipelineRunSpecStatusCancelledRunFinally), expect: Expect{Reason: "Cancelled", Runs: map[string]int{"a": 1, "clean": 1}}},
+		{name: "a pipeline within", alpha: true, spec: crds.PipelineSpec{
+			Tasks:   []crds.PipelineTask{pipelineTask("before", "sleep=1s"), after(within, "before"), withParam(pipelineTask("behind", "sleep=1s", "result=r=$(params.p)"), "$(tasks.within.results.both)")},
+			Results: []crds.PipelineResult{{Name: "told", Value: crds.NewString("$(tasks.behind.results.r)")}},
+		}, expect: Expect{Reason: succeeded, Runs: map[string]int{"before": 1, "within": 1, "behind": 1}, Results: "told=12"}},
+		{name: "a pipeline within is cancelled", alpha: true, spec: crds.PipelineSpec{Tasks: []crds.PipelineTask{long}},
+			then: cancels(crds.PipelineRunSpecStatusCancelled), expect: Expect{Reason: "Cancelled", Runs: map[string]int{"within": 1}}},
 		{name: "restart in the middle", spec: crds.PipelineSpec{Tasks: []crds.PipelineTask{
 			pipelineTask("one", "sleep=4s", "result=r=1"), withParam(pipelineTask("two", "sleep=4s"), "$(tasks.one.results.r)"), after(pipelineTask("three", "sleep=1s"), "two"),
 		}}, then: func(w *World, first time.Duration) {

@@ -73,6 +73,9 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreateCustomRun:
 		version, err := r.parts.Client.CreateCustomRun(ctx, a.Run)
 		return r.made(ctx, key, o, ofCustomRun(a.Run), caches.CustomRuns, version, err)
+	case CreatePipelineRun:
+		version, err := r.parts.Client.CreatePipelineRun(ctx, a.Run)
+		return r.made(ctx, key, o, ofPipelineRun(a.Run), caches.PipelineRuns, version, err)
 	case CancelChild:
 		return false, r.cancel(ctx, key, a)
 	default:
@@ -206,8 +209,13 @@ func (r *Reconciler) writeStatus(ctx context.Context, key types.NamespacedName, 
 // conflict, after which it is looked at again.
 func (r *Reconciler) cancel(ctx context.Context, key types.NamespacedName, a CancelChild) error {
 	patch := r.parts.Client.CancelTaskRun
-	if a.Kind == crds.KindCustomRun {
+	switch a.Kind {
+	case crds.KindCustomRun:
 		patch = r.parts.Client.CancelCustomRun
+	case crds.KindPipelineRun:
+		patch = func(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
+			return r.parts.Client.EndPipelineRun(ctx, key, uid, version, a.As, message)
+		}
 	}
 	version, err := patch(ctx, beside(key, a.Name), a.UID, a.Version, a.Message)
 	switch {

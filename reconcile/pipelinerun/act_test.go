@@ -51,7 +51,7 @@ func newCluster(tb testing.TB, documents ...string) *cluster {
 func (c *cluster) restart() {
 	c.gate = &gate{}
 	c.thaw()
-	c.rec = New(Config{}, Parts{
+	c.rec = New(Config{Alpha: true}, Parts{
 		Caches: c.cachesOf(), Client: c.server, Gate: c.gate, Recorder: c,
 		Trace: Trace{Done: func(d Done) { c.done = append(c.done, d) }},
 	})

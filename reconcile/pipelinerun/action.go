@@ -38,6 +38,9 @@ type CreateTaskRun struct{ Run *crds.TaskRun }
 // CreateCustomRun creates the run of a custom task.
 type CreateCustomRun struct{ Run *crds.CustomRun }
 
+// CreatePipelineRun creates the run of a task that is a pipeline.
+type CreatePipelineRun struct{ Run *crds.PipelineRun }
+
 // CreateRequest asks a resolver for the pipeline, unless it has been asked.
 type CreateRequest struct{ Request *crds.ResolutionRequest }
 
@@ -50,15 +53,18 @@ type CancelChild struct {
 	UID     types.UID
 	Version string
 	Message string
+	// As is how a PipelineRun is to end; other kinds are cancelled.
+	As crds.PipelineRunSpecStatus
 }
 
-func (CreateRequest) action()   {}
-func (PatchMetadata) action()   {}
-func (PatchStatus) action()     {}
-func (CreateClaim) action()     {}
-func (CreateTaskRun) action()   {}
-func (CreateCustomRun) action() {}
-func (CancelChild) action()     {}
+func (CreateRequest) action()     {}
+func (PatchMetadata) action()     {}
+func (PatchStatus) action()       {}
+func (CreateClaim) action()       {}
+func (CreateTaskRun) action()     {}
+func (CreateCustomRun) action()   {}
+func (CreatePipelineRun) action() {}
+func (CancelChild) action()       {}
 
 func (a PatchMetadata) String() string {
 	return fmt.Sprintf("patch metadata: labels %v, annotations %v", slices.Sorted(maps.Keys(a.Labels)), slices.Sorted(maps.Keys(a.Annotations)))
@@ -69,11 +75,15 @@ func (a PatchStatus) String() string {
 	return strings.TrimSpace(fmt.Sprintf("patch status: Succeeded %s %s: %s", c.Status, c.Reason, c.Message))
 }
 
-func (a CreateRequest) String() string   { return "create ResolutionRequest " + a.Request.Name }
-func (a CreateClaim) String() string     { return "create claim " + a.Claim.Name }
-func (a CreateTaskRun) String() string   { return "create TaskRun " + a.Run.Name }
-func (a CreateCustomRun) String() string { return "create CustomRun " + a.Run.Name }
+func (a CreateRequest) String() string     { return "create ResolutionRequest " + a.Request.Name }
+func (a CreateClaim) String() string       { return "create claim " + a.Claim.Name }
+func (a CreateTaskRun) String() string     { return "create TaskRun " + a.Run.Name }
+func (a CreateCustomRun) String() string   { return "create CustomRun " + a.Run.Name }
+func (a CreatePipelineRun) String() string { return "create PipelineRun " + a.Run.Name }
 
 func (a CancelChild) String() string {
+	if a.As != "" && a.As != crds.PipelineRunSpecStatusCancelled {
+		return fmt.Sprintf("end %s %s by %s, uid %s: %s", a.Kind, a.Name, a.As, a.UID, a.Message)
+	}
 	return fmt.Sprintf("cancel %s %s, uid %s: %s", a.Kind, a.Name, a.UID, a.Message)
 }

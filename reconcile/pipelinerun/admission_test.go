@@ -107,7 +107,7 @@ func runOf(t *testing.T, text string) (*crds.PipelineRun, Config) {
 	if run.Name == "" {
 		run.Name = "run"
 	}
-	return run, Config{CEL: in.Options.CEL, ParamEnum: in.Options.ParamEnum}
+	return run, Config{CEL: in.Options.CEL, Alpha: in.Options.Alpha, ParamEnum: in.Options.ParamEnum}
 }
 
 func provide(run *crds.PipelineRun, spec *crds.PipelineSpec) {

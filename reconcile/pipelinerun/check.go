@@ -52,7 +52,7 @@ func (d *decision) invalidGraph(r *refusal) *refusal {
 // rules are those of admission, as this run's configuration has them.
 func (d *decision) rules() validation.Options {
 	return validation.Options{
-		Strict: true, ParamEnum: d.config.ParamEnum, CEL: d.config.CEL, MaxMatrix: d.config.MaxMatrix,
+		Strict: true, Alpha: d.config.Alpha, ParamEnum: d.config.ParamEnum, CEL: d.config.CEL, MaxMatrix: d.config.MaxMatrix,
 		Defaults: defaulting.Defaults{Timeout: d.config.DefaultTimeout},
 	}
 }
@@ -74,6 +74,9 @@ func (d *decision) checkSpec(spec *crds.PipelineSpec) *refusal {
 	for _, t := range d.tasks {
 		if t.TaskRef != nil && t.TaskRef.Resolver != "" && !d.config.mayResolve(t.TaskRef.Resolver) {
 			return d.badSpec("pipeline task %q: taskRef.resolver: %s is not allowed here: apply the Task to the cluster, and refer to it by name", t.Name, t.TaskRef.Resolver)
+		}
+		if r := d.checkNested(t.PipelineTask); r != nil {
+			return r
 		}
 	}
 	return nil

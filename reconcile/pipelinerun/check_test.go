@@ -35,10 +35,10 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		{"two of a name", "pipelineSpec: {tasks: [{name: a, " + ok + "}], finally: [{name: a, " + ok + "}]}", `spec.finally[0].name: Invalid value: "a": a task before it has that name`},
 		{"both", "pipelineSpec: {tasks: [{name: a, taskRef: {name: x}, " + ok + "}]}", `spec.tasks[0].taskSpec: Forbidden: a task runs one thing, and this one has taskRef and taskSpec`},
 		{"neither", "pipelineSpec: {tasks: [{name: a}]}", `spec.tasks[0].taskRef: Required value: say what to run`},
-		{"a pipeline as a task", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}}]}", `spec.tasks[0].pipelineRef: Forbidden: it needs the feature flag enable-api-fields`},
 		{"retries of what is ignored", "pipelineSpec: {tasks: [{name: a, onError: continue, retries: 1, " + ok + "}]}", `spec.tasks[0].onError: Forbidden: a failure that is ignored is not tried again`},
 		{"an operator", "pipelineSpec: {tasks: [{name: a, when: [{input: x, operator: is, values: [x]}], " + ok + "}]}", `spec.tasks[0].when[0].operator: Unsupported value: "is": supported values: "in", "notin"`},
 		{"CEL", "pipelineSpec: {tasks: [{name: a, when: [{cel: 'true'}], " + ok + "}]}", `spec.tasks[0].when[0].cel: Forbidden: it needs the feature flag enable-cel-in-whenexpression`},
+		{"a pipeline without the flag", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}}]}", `spec.tasks[0].pipelineRef: Forbidden: it needs the feature flag enable-api-fields`},
 		{"an undeclared result", "pipelineSpec: {tasks: [{name: a, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.results.none)}], " + ok + "}]}", `InvalidTaskResultReference: invalid result reference in pipeline task "b": "none" is not a result of pipeline task "a"`},
 		{"an undeclared result of a Task", "pipelineSpec: {tasks: [{name: a, params: [{name: must, value: x}], taskRef: {name: known}}, {name: b, params: [{name: p, value: $(tasks.a.results.none)}], " + ok + "}]}", `InvalidTaskResultReference`},
 		{"one of a matrix", "pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: [x]}]}, " + ok + "}, {name: b, params: [{name: p, value: $(tasks.a.results.r)}], " + ok + "}]}", `task "a" has a run for each combination of its matrix, and each leaves a result: refer to all of them, as $(tasks.a.results.r[*])`},
@@ -76,6 +76,11 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 
 		{"a task that is wrong itself", "pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x, script: s, command: [c]}]}}]}", `spec.tasks[0].taskSpec.steps[0].script: Forbidden`},
 		{"a workspace of two volumes", "workspaces: [{name: w, emptyDir: {}, secret: {secretName: s}}]\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", `spec.workspaces[0].secret: Forbidden`},
+		{"a pipeline and a task", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}, " + ok + "}]}", `a task runs one thing, and this one has taskSpec and pipelineRef`},
+		{"a pipeline without a name", "pipelineSpec: {tasks: [{name: a, pipelineRef: {}}]}", `spec.tasks[0].pipelineRef`},
+		{"a pipeline of a resolver", "pipelineSpec: {tasks: [{name: a, pipelineRef: {resolver: git}}]}", `pipelineRef.resolver: git is not allowed here`},
+		{"a pipeline again", "pipelineSpec: {tasks: [{name: a, retries: 1, pipelineRef: {name: b}}]}", `a pipeline is not tried again: give retries to its tasks`},
+		{"steps of a pipeline", "pipelineSpec: {tasks: [{name: a, pipelineRef: {name: b}}]}\ntaskRunSpecs: [{pipelineTaskName: a, stepSpecs: [{name: s}]}]", `InvalidTaskRunSpecs: taskRunSpecs of pipeline task "a"`},
 		{"more faults than anybody reads", "pipelineSpec: {tasks: [{name: A}, {name: B}, {name: C}, {name: D}]}", `spec.tasks[2].name: Invalid value: "C": a task's name is part of the names of its runs: up to 63 lower-case letters, digits and -, with a letter or a digit first and last; and 3 more`},
 		{"no fault", "pipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
 		{"limits of parts, and none of the whole", "timeouts: {pipeline: '0', tasks: 2h, finally: 2h}\npipelineSpec: {tasks: [{name: a, " + ok + "}]}", ``},
@@ -83,7 +88,7 @@ func TestWrongPipelinesAreRefused(t *testing.T) {
 		run := parse(t, "metadata: {name: run}\nspec:\n  "+strings.ReplaceAll(c.spec, "\n", "\n  "))
 		w := newWorld(t, run)
 		w.tasks = tasks
-		w.config.ParamEnum = true
+		w.config.ParamEnum, w.config.Alpha = true, !strings.Contains(c.name, "without the flag")
 		w.reconcile()
 		got := ""
 		if condition := w.run.Succeeded(); w.run.IsDone() {

@@ -75,10 +75,14 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 
 // kind is what the runs of the task are.
 func (t *task) kind() string {
-	if custom(t.PipelineTask) {
+	switch {
+	case nested(t.PipelineTask):
+		return crds.KindPipelineRun
+	case custom(t.PipelineTask):
 		return crds.KindCustomRun
+	default:
+		return crds.KindTaskRun
 	}
-	return crds.KindTaskRun
 }
 
 // custom tells tasks that are somebody else's to run.
@@ -91,11 +95,16 @@ func custom(t *crds.PipelineTask) bool {
 }
 
 func (d *decision) create(t *task, name string, c combination) (Action, error) {
-	if custom(t.PipelineTask) {
+	switch t.kind() {
+	case crds.KindPipelineRun:
+		run, err := d.pipelineRun(t, name, c)
+		return CreatePipelineRun{run}, err
+	case crds.KindCustomRun:
 		return d.customRun(t, name, c), nil
+	default:
+		run, err := d.taskRun(t, name, c)
+		return CreateTaskRun{run}, err
 	}
-	run, err := d.taskRun(t, name, c)
-	return CreateTaskRun{run}, err
 }
 
 func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, error) {

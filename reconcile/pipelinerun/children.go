@@ -37,6 +37,11 @@ func CustomRunsOf(cache *indexer.Indexer, facets Facets) Children {
 	return childrenOf(crds.KindCustomRun, cache, facets, ofCustomRun)
 }
 
+// PipelineRunsOf is TaskRunsOf for PipelineRuns, which may be made by others.
+func PipelineRunsOf(cache *indexer.Indexer, facets Facets) Children {
+	return childrenOf(crds.KindPipelineRun, cache, facets, ofPipelineRun)
+}
+
 func childrenOf[T any](kind string, cache *indexer.Indexer, facets Facets, summary func(*T) child) Children {
 	return Children{
 		kind: kind, facets: facets, cache: cache,
@@ -116,7 +121,7 @@ func (f Facets) summary(kind string, g indexer.Glance) (c child, known bool) {
 		Kind: kind, Name: g.Key().Name, UID: g.UID(), Version: g.ResourceVersion(), PipelineTask: v[atTask],
 		Status: corev1.ConditionStatus(v[atStatus]), Reason: v[atReason],
 		Cancelled: isCancel(v[atAsked]), TimedOut: isTimeout(v[atAsked], v[atMessage]), Deleting: v[atDeleting] != "",
-		Started: startOf(v[atStarted]),
+		Ending: endingOf(kind, v[atAsked]), Started: startOf(v[atStarted]),
 	}, true
 }
 
@@ -136,11 +141,19 @@ func startOf(text string) time.Time {
 // isCancel tells whether spec.status asks a child to stop, in the words of its kind.
 func isCancel(asked string) bool {
 	switch asked {
-	case string(crds.TaskRunSpecStatusCancelled), string(crds.CustomRunSpecStatusCancelled):
+	case string(crds.TaskRunSpecStatusCancelled), string(crds.CustomRunSpecStatusCancelled), string(crds.PipelineRunSpecStatusCancelled):
 		return true
 	default:
 		return false
 	}
+}
+
+// endingOf is how a PipelineRun is asked to end.
+func endingOf(kind, asked string) crds.PipelineRunSpecStatus {
+	if kind != crds.KindPipelineRun {
+		return ""
+	}
+	return crds.PipelineRunSpecStatus(asked)
 }
 
 // isTimeout tells whether it is because its time is up, by the end of our words for that.
@@ -164,11 +177,16 @@ func ofCustomRun(run *crds.CustomRun) child {
 	return c
 }
 
+func ofPipelineRun(run *crds.PipelineRun) child {
+	return summaryOf(crds.KindPipelineRun, run, run.Succeeded(), string(run.Spec.Status), run.Annotations[annotationMessage])
+}
+
 func summaryOf(kind string, run metav1.Object, succeeded crds.Condition, asked, message string) child {
 	return child{
 		Kind: kind, Name: run.GetName(), UID: run.GetUID(), Version: run.GetResourceVersion(), PipelineTask: run.GetLabels()[labelPipelineTask],
 		Status: succeeded.Status, Reason: succeeded.Reason,
 		Cancelled: isCancel(asked), TimedOut: isTimeout(asked, message), Deleting: run.GetDeletionTimestamp() != nil,
+		Ending: endingOf(kind, asked),
 	}
 }
 
@@ -183,6 +201,12 @@ func (r *Reconciler) results(ctx context.Context, key types.NamespacedName, kind
 			return nil, err
 		}
 		return customResults(run), nil
+	case crds.KindPipelineRun:
+		run, err := whole(ctx, at, r.parts.Caches.PipelineRun, r.parts.Client.GetPipelineRun)
+		if run == nil || err != nil {
+			return nil, err
+		}
+		return pipelineResults(run), nil
 	default:
 		run, err := whole(ctx, at, r.parts.Caches.TaskRun, r.parts.Client.GetTaskRun)
 		if run == nil || err != nil {
@@ -196,6 +220,14 @@ func customResults(run *crds.CustomRun) []crds.TaskRunResult {
 	results := make([]crds.TaskRunResult, 0, len(run.Status.Results))
 	for _, result := range run.Status.Results {
 		results = append(results, crds.TaskRunResult{Name: result.Name, Type: crds.ParamTypeString, Value: crds.NewString(result.Value)})
+	}
+	return results
+}
+
+func pipelineResults(run *crds.PipelineRun) []crds.TaskRunResult {
+	results := make([]crds.TaskRunResult, 0, len(run.Status.Results))
+	for _, result := range run.Status.Results {
+		results = append(results, crds.TaskRunResult{Name: result.Name, Type: result.Value.Type, Value: result.Value})
 	}
 	return results
 }

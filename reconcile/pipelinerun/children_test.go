@@ -24,6 +24,8 @@ func states() map[string]string {
 		"cancelled": `"spec":{"status":"TaskRunCancelled","statusMessage":"TaskRun cancelled as somebody said so."}`,
 		"late":      `"spec":{"status":"TaskRunCancelled","statusMessage":"TaskRun cancelled ` + timedOutSuffix + `"}`,
 		"custom":    `"spec":{"status":"RunCancelled","statusMessage":"CustomRun cancelled ` + timedOutSuffix + `"}`,
+		"ending":    `"spec":{"status":"CancelledRunFinally"}`,
+		"ended":     `"spec":{"status":"Cancelled"},"status":{"conditions":[{"type":"Succeeded","status":"False","reason":"Cancelled"}]}`,
 		"wordy":     `"spec":{"statusMessage":"` + strings.Repeat("why ", 400) + `"},"status":{"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded"}]}`,
 	}
 }
@@ -43,13 +45,16 @@ func childObject(t *testing.T, facets Facets, state, more string) *wire.Object {
 // whatever state the child is in; where it cannot tell, the child is decoded.
 func TestASummaryIsWhatDecodingTells(t *testing.T) {
 	for name, state := range states() {
-		for _, more := range []string{"", `,"deletionTimestamp":"2026-01-02T03:04:05Z"`} {
-			for kind, facets := range map[string]Facets{crds.KindTaskRun: TaskRunFacets(), crds.KindCustomRun: CustomRunFacets()} {
+		for _, more := range []string{"", `,"deletionTimestamp":"2026-01-02T03:04:05Z"`, `,"annotations":{"` + annotationMessage + `":"PipelineRun cancelled ` + timedOutSuffix + `"}`} {
+			for kind, facets := range map[string]Facets{crds.KindTaskRun: TaskRunFacets(), crds.KindCustomRun: CustomRunFacets(), crds.KindPipelineRun: InnerFacets()} {
 				o := childObject(t, facets, state, more)
 				cache := indexer.New("children")
 				of, want := TaskRunsOf, func() child { return ofTaskRun(decodeTo[crds.TaskRun](t, o)) }
-				if kind == crds.KindCustomRun {
+				switch kind {
+				case crds.KindCustomRun:
 					of, want = CustomRunsOf, func() child { return ofCustomRun(decodeTo[crds.CustomRun](t, o)) }
+				case crds.KindPipelineRun:
+					of, want = PipelineRunsOf, func() child { return ofPipelineRun(decodeTo[crds.PipelineRun](t, o)) }
 				}
 				children := of(cache, facets)
 				cache.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})

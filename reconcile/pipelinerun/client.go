@@ -32,6 +32,7 @@ type Client interface {
 	// CreateTaskRun and the like make a child, and return its resource version.
 	CreateTaskRun(ctx context.Context, run *crds.TaskRun) (resourceVersion string, err error)
 	CreateCustomRun(ctx context.Context, run *crds.CustomRun) (resourceVersion string, err error)
+	CreatePipelineRun(ctx context.Context, run *crds.PipelineRun) (resourceVersion string, err error)
 	// GetRequest reads a ResolutionRequest, and CreateRequest creates one.
 	GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error)
 	CreateRequest(ctx context.Context, request *crds.ResolutionRequest) error
@@ -42,6 +43,8 @@ type Client interface {
 	// Invalid, Conflict.
 	CancelTaskRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (resourceVersion string, err error)
 	CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (resourceVersion string, err error)
+	// EndPipelineRun does so in one of the three ways in which a PipelineRun can end.
+	EndPipelineRun(ctx context.Context, key types.NamespacedName, uid types.UID, version string, as crds.PipelineRunSpecStatus, message string) (resourceVersion string, err error)
 }
 
 // APIClient is the Client that talks to a server. It does not try again by itself.
@@ -108,6 +111,11 @@ func (c *APIClient) CreateCustomRun(ctx context.Context, run *crds.CustomRun) (s
 	return create(ctx, c.beta.Post().Namespace(run.Namespace).Resource(crds.ResourceCustomRuns), run)
 }
 
+// CreatePipelineRun creates a PipelineRun.
+func (c *APIClient) CreatePipelineRun(ctx context.Context, run *crds.PipelineRun) (string, error) {
+	return create(ctx, c.tekton.Post().Namespace(run.Namespace).Resource(crds.ResourcePipelineRuns), run)
+}
+
 func create(ctx context.Context, request *restclient.Request, object any) (string, error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
@@ -140,6 +148,18 @@ func (c *APIClient) CancelTaskRun(ctx context.Context, key types.NamespacedName,
 // CancelCustomRun asks a CustomRun to stop.
 func (c *APIClient) CancelCustomRun(ctx context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
 	return cancel(ctx, at(c.beta.Patch(types.MergePatchType), crds.ResourceCustomRuns, key), uid, version, string(crds.CustomRunSpecStatusCancelled), message)
+}
+
+// EndPipelineRun asks a PipelineRun to end. It has no field for the reason.
+func (c *APIClient) EndPipelineRun(ctx context.Context, key types.NamespacedName, uid types.UID, version string, as crds.PipelineRunSpecStatus, message string) (string, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid, "resourceVersion": version, "annotations": map[string]string{annotationMessage: message}},
+		"spec":     map[string]any{"status": as},
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode patch: %w", err)
+	}
+	return c.PatchPipelineRun(ctx, key, patch)
 }
 
 // cancel insists on the UID, since a child that was made anew under the name, by

@@ -62,6 +62,10 @@ func TestWritesOnTheWire(t *testing.T) {
 		func() (string, error) { return c.PatchPipelineRunStatus(ctx, key, types.JSONPatchType, []byte(`[]`)) },
 		func() (string, error) { return c.CreateTaskRun(ctx, &crds.TaskRun{ObjectMeta: meta}) },
 		func() (string, error) { return c.CreateCustomRun(ctx, &crds.CustomRun{ObjectMeta: meta}) },
+		func() (string, error) { return c.CreatePipelineRun(ctx, &crds.PipelineRun{ObjectMeta: meta}) },
+		func() (string, error) {
+			return c.EndPipelineRun(ctx, key, "u1", "41", crds.PipelineRunSpecStatusStoppedRunFinally, "why")
+		},
 		func() (string, error) { return c.CancelTaskRun(ctx, key, "u1", "41", "why") },
 		func() (string, error) { return c.CancelCustomRun(ctx, key, "u1", "41", "why") },
 	} {
@@ -79,6 +83,8 @@ func TestWritesOnTheWire(t *testing.T) {
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x/status application/json-patch+json []`,
 		`POST /apis/tekton.dev/v1/namespaces/ns/taskruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
 		`POST /apis/tekton.dev/v1beta1/namespaces/ns/customruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
+		`POST /apis/tekton.dev/v1/namespaces/ns/pipelineruns application/json {"metadata":{"name":"x","namespace":"ns"},"spec":{}}`,
+		`PATCH /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x application/merge-patch+json {"metadata":{"annotations":{"millrace.dev/status-message":"why"},"resourceVersion":"41","uid":"u1"},"spec":{"status":"StoppedRunFinally"}}`,
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{"resourceVersion":"41","uid":"u1"},"spec":{"status":"TaskRunCancelled","statusMessage":"why"}}`,
 		`PATCH /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x application/merge-patch+json {"metadata":{"resourceVersion":"41","uid":"u1"},"spec":{"status":"RunCancelled","statusMessage":"why"}}`,
 		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,

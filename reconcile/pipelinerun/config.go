@@ -23,6 +23,9 @@ type Config struct {
 	// ParamEnum has runs held to the enum lists of parameters. Default: a pipeline that
 	// has one is refused.
 	ParamEnum bool
+	// Alpha allows pipelines to be tasks of others, as Tekton's feature flag
+	// enable-api-fields: alpha does. Default: a pipeline that has one is refused.
+	Alpha bool
 	// CEL allows conditions of tasks in CEL. Default: a pipeline that has one is refused.
 	CEL bool
 	// Resolver tells whether pipelines may come from the resolver of that name, by a

@@ -3,7 +3,7 @@
 // becomes of them.
 //
 //	caches ──PipelineRun, Pipeline, Task──▶ observe ──▶ plan ──▶ act ──▶ API server
-//	   │                                      ▲         pure      │        create TaskRun, CustomRun and claim,
+//	   │                                      ▲         pure      │        create TaskRun, CustomRun, PipelineRun and claim,
 //	   └──children, as summaries──────────────┤          ▲        │        patch status, cancel a child
 //	                                          │          │        └──resource versions──▶ reconcile.Gate
 //	      Tasks, results, missing children ◀──┴──find────┘
@@ -22,31 +22,43 @@
 //     there already is taken for the child if its controller has the PipelineRun's
 //     UID, and for no other reason. (TestAnyCallMayFailAndNoTaskRunsTwice,
 //     TestAStaleCacheMakesNoSecondChild, TestAStrangersTaskRunIsNotAdopted)
+//
 //  2. What is run is written down before it is run: status.pipelineSpec is stored
 //     before the first child is made. A Pipeline that is edited or deleted in mid-run
 //     changes nothing.
+//
 //  3. No task begins before those that it depends on have ended, none twice, and the
 //     run ends as a simple interpreter of the same graph says, whatever is lost,
 //     refused or killed on the way. (TestRandomGraphsEndAsTheInterpreterSays)
+//
 //  4. A child that is gone is not run again. Its task has failed, and the run says
 //     whose child was deleted.
+//
 //  5. A run that has ended is not written again, and neither it nor its children are
 //     even decoded. It ends when its TaskRuns have: a cancelled run is not called
 //     cancelled while a task of it still runs. Only one that cannot go on (see 8) ends at
 //     once, and asks what still runs to stop. (TestWhatIsSettledIsNotDecoded)
+//
 //  6. Children are looked at, not read: of each, a handful of words that the scan of
 //     the wire has taken out. Only those are decoded whose results are needed, and a
 //     PipelineRun is woken when a child ends, and not by what it does until then.
 //     (TestASummaryIsWhatDecodingTells, TestNewsOfAChildIsItsEnd)
+//
 //  7. A run of one task costs five writes and no read: the label, the start, the
 //     child, that it runs, and the end. Each further child costs its creation, and at
 //     most two writes of the status; what ends at once is told at once.
 //     (TestCallsOfARunOfOneTask)
+//
 //  8. A run fails for what its author can change, and says what: a graph that has a
 //     cycle, a parameter that is missing, a pipeline too large to be stored. What time
 //     or an administrator may change (a quota, a webhook that is away) is waited for,
 //     with the reason in the condition. (TestRefusalsOfChildren,
 //     TestARunTooLargeForTheServerFailsClearly, TestAnUnreadableRunIsToldSo)
+//
+//  9. A pipeline within a pipeline is a run of its own, and ends with the one around it.
+//     Pipelines are not within themselves for ever: that ends with a reason.
+//     (TestAPipelineWithinAPipeline, TestCancelReachesThePipelinesWithin,
+//     TestAPipelineWithinItselfEnds)
 //
 // Reasons, messages, labels and names are Tekton's, since scripts, dashboards and tkn
 // depend on them; where this package differs, the comment at the place says why.

@@ -45,6 +45,13 @@ func CustomRunFacets() Facets {
 	return Facets{append(TaskRunFacets().list, wire.NewFacet("status.startTime"))}
 }
 
+// InnerFacets are those of PipelineRuns within others, which have no spec.statusMessage.
+func InnerFacets() Facets {
+	list := TaskRunFacets().list
+	list[atMessage] = wire.NewFacet(`metadata.annotations["` + annotationMessage + `"]`)
+	return Facets{list}
+}
+
 // List is for the scanner.
 func (f Facets) List() []wire.Facet { return slices.Clone(f.list) }
 

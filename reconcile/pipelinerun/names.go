@@ -28,13 +28,16 @@ const (
 	// annotationOnError tells the run of a task that its pipeline ignores its failure.
 	annotationOnError     = "pipeline.tekton.dev/pipeline-task-on-error"
 	annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	// annotationMessage is, of a PipelineRun, what spec.statusMessage is of a TaskRun: why
+	// the PipelineRun around it has asked it to end.
+	annotationMessage = "millrace.dev/status-message"
 )
 
 // staysWithRun tells annotations of a run that its children do not get: what kubectl
 // compares the run with, and what Tekton's Chains and Results note on each object once
 // they are done with it, so that a child which had it from the start would be passed over.
 func staysWithRun(annotation string) bool {
-	return annotation == annotationLastApplied ||
+	return annotation == annotationLastApplied || annotation == annotationMessage ||
 		strings.HasPrefix(annotation, "chains.tekton.dev/") || strings.HasPrefix(annotation, "results.tekton.dev/")
 }
 

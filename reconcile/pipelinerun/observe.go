@@ -126,6 +126,9 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	if o.Run.Status.PipelineSpec != nil || o.Run.IsDone() || o.Unreadable != nil {
 		return nil //nolint:nilerr // that the run cannot be read, the plan will say
 	}
+	if o.Around, err = r.around(ctx, o.Run); err != nil {
+		return err
+	}
 	if ref := remote(o.Run, o.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
 	}
@@ -241,26 +244,38 @@ type wholeChild struct {
 }
 
 func (r *Reconciler) getChild(ctx context.Context, key types.NamespacedName, kind string) (wholeChild, error) {
-	if kind == crds.KindCustomRun {
+	switch kind {
+	case crds.KindCustomRun:
 		run, err := r.parts.Client.GetCustomRun(ctx, key)
 		if err != nil {
 			return wholeChild{}, err
 		}
 		return wholeChild{ofCustomRun(run), run, customResults(run)}, nil
+	case crds.KindPipelineRun:
+		run, err := r.parts.Client.GetPipelineRun(ctx, key)
+		if err != nil {
+			return wholeChild{}, err
+		}
+		return wholeChild{ofPipelineRun(run), run, pipelineResults(run)}, nil
+	default:
+		run, err := r.parts.Client.GetTaskRun(ctx, key)
+		if err != nil {
+			return wholeChild{}, err
+		}
+		return wholeChild{ofTaskRun(run), run, run.Status.Results}, nil
 	}
-	run, err := r.parts.Client.GetTaskRun(ctx, key)
-	if err != nil {
-		return wholeChild{}, err
-	}
-	return wholeChild{ofTaskRun(run), run, run.Status.Results}, nil
 }
 
 // cacheOf is where a child of that kind will be seen.
 func (r *Reconciler) cacheOf(kind string) reconcile.Cache {
-	if kind == crds.KindCustomRun {
+	switch kind {
+	case crds.KindCustomRun:
 		return r.parts.Caches.CustomRuns
+	case crds.KindPipelineRun:
+		return r.parts.Caches.PipelineRuns
+	default:
+		return r.parts.Caches.TaskRuns
 	}
-	return r.parts.Caches.TaskRuns
 }
 
 // beside is the key of another object in the same namespace.

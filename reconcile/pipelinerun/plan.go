@@ -26,6 +26,9 @@ type observation struct {
 	Pipeline *crds.Pipeline
 	// NoPipeline is why there is no pipeline to run, for good; nil as a rule.
 	NoPipeline error
+	// Around are the pipelines of the PipelineRuns that this one is within, the next one
+	// first; looked at as long as Pipeline is.
+	Around []types.NamespacedName
 	// Request is the ResolutionRequest of spec.pipelineRef, if there is one; looked at
 	// as long as Pipeline is.
 	Request *crds.ResolutionRequest
@@ -76,7 +79,9 @@ type child struct {
 	Cancelled    bool                   // spec.status asks it to stop
 	TimedOut     bool                   // and spec.statusMessage says that our time was up
 	Deleting     bool                   // it has a deletionTimestamp
-	Started      time.Time              // of a CustomRun alone: when the attempt began
+	// Ending is how a PipelineRun is asked to end; of other kinds there is one way.
+	Ending  crds.PipelineRunSpecStatus
+	Started time.Time // of a CustomRun alone: when the attempt began
 }
 
 func (c *child) done() bool {

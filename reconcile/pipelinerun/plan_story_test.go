@@ -72,6 +72,7 @@ type planConfig struct {
 	DefaultTimeout metav1.Duration `json:"defaultTimeout,omitzero"`
 	MaxMatrix      int             `json:"maxMatrix,omitempty"`
 	CEL            bool            `json:"cel,omitempty"`
+	Alpha          bool            `json:"alpha,omitempty"`
 	ParamEnum      bool            `json:"paramEnum,omitempty"`
 	Resolvers      []string        `json:"resolvers,omitempty"`
 }
@@ -113,7 +114,7 @@ func tellPlan(t *testing.T, file string) string {
 			readDocument(t, document, run)
 			s.world = newWorld(t, run)
 			s.tasks, s.pipeline = tasks, pipeline
-			s.config = Config{DefaultTimeout: config.DefaultTimeout.Duration, MaxMatrix: config.MaxMatrix, CEL: config.CEL, ParamEnum: config.ParamEnum,
+			s.config = Config{DefaultTimeout: config.DefaultTimeout.Duration, MaxMatrix: config.MaxMatrix, CEL: config.CEL, Alpha: config.Alpha, ParamEnum: config.ParamEnum,
 				Resolver: func(name string) bool { return slices.Contains(config.Resolvers, name) }}
 		case "Moment":
 			s.begin()
@@ -243,6 +244,11 @@ func (s *teller) tellStatus(before crds.PipelineRunStatus) {
 // createdObject leaves out what all children have.
 func (s *teller) createdObject(name string) any {
 	if run, ok := s.taskRuns[name]; ok {
+		run = clone(run)
+		s.strip(&run.ObjectMeta)
+		return run
+	}
+	if run, ok := s.pipelines[name]; ok {
 		run = clone(run)
 		s.strip(&run.ObjectMeta)
 		return run

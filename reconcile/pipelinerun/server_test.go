@@ -39,22 +39,22 @@ type server struct {
 	caches  map[string]*indexer.Indexer
 	scan    map[string]*wire.Scanner
 
-	ofTask, ofCustom Children
-	frozen           bool     // the caches learn of nothing until thawed
-	late             []func() // what they have to learn then
-	calls            []string
-	faults           map[int]fault // by the number of the call, from 0
-	onFault          func()        // called before the faulted call is acted on
-	refuse           error         // the answer to the creation of children, if set
-	refuseClaims     error         // likewise, of claims
-	room             int           // bytes that a PipelineRun may have, if set
-	decodedPRs       int
-	decodedTRs       int
-	claims           map[string]bool
-	made             []string      // TaskRuns, in their order
-	inServer         time.Duration // of the thread, in calls
-	largestStatus    int
-	appends          int // JSON patches of the status
+	ofTask, ofCustom, ofPipeline Children
+	frozen                       bool     // the caches learn of nothing until thawed
+	late                         []func() // what they have to learn then
+	calls                        []string
+	faults                       map[int]fault // by the number of the call, from 0
+	onFault                      func()        // called before the faulted call is acted on
+	refuse                       error         // the answer to the creation of children, if set
+	refuseClaims                 error         // likewise, of claims
+	room                         int           // bytes that a PipelineRun may have, if set
+	decodedPRs                   int
+	decodedTRs                   int
+	claims                       map[string]bool
+	made                         []string      // TaskRuns, in their order
+	inServer                     time.Duration // of the thread, in calls
+	largestStatus                int
+	appends                      int // JSON patches of the status
 }
 
 // A fault is what becomes of one call.
@@ -74,7 +74,7 @@ func newServer(tb testing.TB, documents ...string) *server {
 	tb.Helper()
 	s := &server{t: tb, objects: map[string]map[string][]byte{}, caches: map[string]*indexer.Indexer{}, scan: map[string]*wire.Scanner{}, faults: map[int]fault{}, claims: map[string]bool{}}
 	for resource, facets := range map[string][]wire.Facet{
-		crds.ResourcePipelineRuns: nil, crds.ResourcePipelines: nil, crds.ResourceTasks: nil,
+		crds.ResourcePipelineRuns: InnerFacets().List(), crds.ResourcePipelines: nil, crds.ResourceTasks: nil,
 		crds.ResourceResolutionRequests: nil,
 		crds.ResourceTaskRuns:           TaskRunFacets().List(), crds.ResourceCustomRuns: CustomRunFacets().List(),
 	} {
@@ -84,6 +84,7 @@ func newServer(tb testing.TB, documents ...string) *server {
 	}
 	s.ofTask = TaskRunsOf(s.caches[crds.ResourceTaskRuns], TaskRunFacets())
 	s.ofCustom = CustomRunsOf(s.caches[crds.ResourceCustomRuns], CustomRunFacets())
+	s.ofPipeline = PipelineRunsOf(s.caches[crds.ResourcePipelineRuns], InnerFacets())
 	for _, document := range documents {
 		s.apply(document)
 	}
@@ -179,7 +180,7 @@ func (s *server) cachesOf() Caches {
 			return taskRuns(key)
 		},
 		CustomRun:    indexer.Read[crds.CustomRun](s.caches[crds.ResourceCustomRuns]).Get,
-		Children:     []Children{s.ofTask, s.ofCustom},
+		Children:     []Children{s.ofTask, s.ofCustom, s.ofPipeline},
 		PipelineRuns: s.caches[crds.ResourcePipelineRuns],
 		TaskRuns:     s.caches[crds.ResourceTaskRuns],
 		CustomRuns:   s.caches[crds.ResourceCustomRuns],
@@ -315,6 +316,10 @@ func (s *server) CreateCustomRun(_ context.Context, run *crds.CustomRun) (string
 	return s.create("create customrun", crds.ResourceCustomRuns, run.Name, run)
 }
 
+func (s *server) CreatePipelineRun(_ context.Context, run *crds.PipelineRun) (string, error) {
+	return s.create("create pipelinerun", crds.ResourcePipelineRuns, run.Name, run)
+}
+
 func (s *server) create(verb, resource, name string, object any) (string, error) {
 	raw := must(json.Marshal(object)) // which is not the server's work
 	defer s.timed(threadTime())
@@ -354,6 +359,10 @@ func (s *server) CancelTaskRun(_ context.Context, key types.NamespacedName, uid 
 
 func (s *server) CancelCustomRun(_ context.Context, key types.NamespacedName, uid types.UID, version, message string) (string, error) {
 	return s.cancel(crds.ResourceCustomRuns, key, uid, version, string(crds.CustomRunSpecStatusCancelled), message)
+}
+
+func (s *server) EndPipelineRun(_ context.Context, key types.NamespacedName, uid types.UID, version string, as crds.PipelineRunSpecStatus, message string) (string, error) {
+	return s.cancel(crds.ResourcePipelineRuns, key, uid, version, string(as), message)
 }
 
 func (s *server) cancel(resource string, key types.NamespacedName, uid types.UID, version, status, message string) (string, error) {

@@ -44,8 +44,10 @@ func (d *decision) start() Plan {
 	begun.Status.ObservedGeneration = d.Run.Generation
 	next := decision{observation: d.observation, now: d.now, config: d.config}
 	next.Run = &begun
-	if r := next.check(); r != nil {
-		return d.refuse(r)
+	for _, check := range []func() *refusal{next.check, func() *refusal { return next.checkNesting(spec) }} {
+		if r := check(); r != nil {
+			return d.refuse(r)
+		}
 	}
 	p := next.follow()
 	p.Why = "the run has not begun"
@@ -56,15 +58,19 @@ func (d *decision) start() Plan {
 // pipelineOf is the Pipeline that a run refers to; none if it refers to no object of
 // this cluster.
 func pipelineOf(pr *crds.PipelineRun) (types.NamespacedName, error) {
-	switch ref := pr.Spec.PipelineRef; {
+	return pipelineBy(pr.Spec.PipelineRef, pr.Namespace)
+}
+
+func pipelineBy(ref *crds.PipelineRef, namespace string) (types.NamespacedName, error) {
+	switch {
 	case ref == nil:
 		return types.NamespacedName{}, nil
 	case ref.Resolver == resolution.ClusterResolver && ref.Name == "":
-		return resolution.Cluster(ref.ResolverRef, crds.KindPipeline, pr.Namespace)
+		return resolution.Cluster(ref.ResolverRef, crds.KindPipeline, namespace)
 	case ref.Resolver != "":
 		return types.NamespacedName{}, nil
 	default:
-		return types.NamespacedName{Namespace: pr.Namespace, Name: ref.Name}, nil
+		return types.NamespacedName{Namespace: namespace, Name: ref.Name}, nil
 	}
 }
 

@@ -32,11 +32,14 @@ func (s state) ended() bool { return s >= succeeded && s <= outOfTime }
 // fell tells that it has run, and not well.
 func (s state) fell() bool { return s >= failed && s <= outOfTime }
 
-// saysCancelled tells the reasons by which runs say that they were cancelled.
-func saysCancelled(reason string) bool {
-	switch reason {
+// saysCancelled tells that the child has ended because somebody cancelled it, by the
+// reason that its kind has for that.
+func (c *child) saysCancelled() bool {
+	switch c.Reason {
 	case string(crds.TaskRunReasonCancelled), "CustomRunCancelled":
 		return true
+	case string(crds.PipelineRunReasonCancelled):
+		return c.Kind == crds.KindPipelineRun
 	default:
 		return false
 	}
@@ -64,9 +67,9 @@ func (t *task) assessRun(c *child) state {
 		return running
 	case c.Status == corev1.ConditionTrue:
 		return succeeded
-	case saysCancelled(c.Reason) && c.TimedOut:
+	case c.saysCancelled() && c.TimedOut:
 		return outOfTime
-	case saysCancelled(c.Reason):
+	case c.saysCancelled():
 		return cancelled
 	default:
 		return t.failure()

@@ -13,10 +13,37 @@ import (
 
 // stop asks a child to stop, unless it has been asked or has ended.
 func stop(c *child, message string) []Action {
+	return end(c, crds.PipelineRunSpecStatusCancelled, message)
+}
+
+// end asks a child to end; one that is a PipelineRun in that way, unless it has been
+// asked to end sooner. Others know of one way.
+func end(c *child, as crds.PipelineRunSpecStatus, message string) []Action {
 	if c == nil || c.done() || c.Cancelled || c.Deleting {
 		return nil
 	}
-	return []Action{CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Version: c.Version, Message: forKind(c.Kind, message)}}
+	a := CancelChild{Kind: c.Kind, Name: c.Name, UID: c.UID, Version: c.Version, Message: forKind(c.Kind, message)}
+	if c.Kind == crds.KindPipelineRun {
+		if haste(c.Ending) >= haste(as) {
+			return nil
+		}
+		a.As = as
+	}
+	return []Action{a}
+}
+
+// haste orders the ways in which a PipelineRun can be asked to end.
+func haste(as crds.PipelineRunSpecStatus) int {
+	switch as {
+	case crds.PipelineRunSpecStatusCancelled:
+		return 3
+	case crds.PipelineRunSpecStatusCancelledRunFinally:
+		return 2
+	case crds.PipelineRunSpecStatusStoppedRunFinally:
+		return 1
+	default:
+		return 0
+	}
 }
 
 // stopAll asks every child, in the order of their names. One that was made a moment ago
@@ -48,7 +75,9 @@ func (d *decision) stops() Plan {
 			case !t.Final && d.tasksLate, t.Final && d.finallyLate, d.expired(t, r.child):
 				p.Actions = append(p.Actions, stop(r.child, cancelledByTimeout)...)
 			case !t.Final && d.Run.IsGracefullyCancelled():
-				p.Actions = append(p.Actions, stop(r.child, cancelledByUser)...)
+				p.Actions = append(p.Actions, end(r.child, d.Run.Spec.Status, cancelledByUser)...)
+			case !t.Final && d.Run.IsGracefullyStopped() && t.kind() == crds.KindPipelineRun: // so that no more of its tasks begin
+				p.Actions = append(p.Actions, end(r.child, d.Run.Spec.Status, cancelledByUser)...)
 			}
 		}
 	}
@@ -74,15 +103,15 @@ func (d *decision) expired(t *task, c *child) bool {
 }
 
 // windDown ends a run from outside: by its user, or because its time is up. It has
-// not ended before its TaskRuns have: what is said to have stopped does nothing any
-// more. CustomRuns are asked and not waited for, since nobody may be there to answer.
+// not ended before its TaskRuns have, and the pipelines within it: what is said to have
+// stopped does nothing any more. CustomRuns are asked and not waited for, since nobody may be there to answer.
 func (d *decision) windDown(reason crds.PipelineRunReason, message, told string) Plan {
 	status := d.Run.Status
 	awaited := 0
 	for _, t := range d.tasks {
 		for _, r := range t.runs {
 			t.recorded = true
-			if r.child != nil && !r.child.done() && r.child.Kind == crds.KindTaskRun {
+			if r.child != nil && !r.child.done() && r.child.Kind != crds.KindCustomRun {
 				awaited++
 			}
 		}
@@ -90,7 +119,7 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 	status.ChildReferences = d.references(status)
 	status.SkippedTasks = d.skippedTasks()
 	if awaited > 0 {
-		status = d.set(status, ongoing(crds.PipelineRunReasonStopping, fmt.Sprintf("%s; %d of its TaskRuns have not ended yet", message, awaited)))
+		status = d.set(status, ongoing(crds.PipelineRunReasonStopping, fmt.Sprintf("%s; %d of its %s have not ended yet", message, awaited, d.awaitedOnes())))
 	} else {
 		status = d.ended(status, failure(reason, message))
 	}
@@ -98,6 +127,14 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 	p.Actions = append(d.stopAll(told), p.Actions...)
 	p.Requeue = d.retry
 	return p
+}
+
+// awaitedOnes is what to call the runs that are waited for.
+func (d *decision) awaitedOnes() string {
+	if slices.ContainsFunc(d.tasks, func(t *task) bool { return t.kind() == crds.KindPipelineRun }) {
+		return "runs"
+	}
+	return "TaskRuns"
 }
 
 // fail ends a run that cannot go on, and stops what it has begun.

@@ -34,6 +34,7 @@ type world struct {
 	deleted   map[string]bool
 	taskRuns  map[string]*crds.TaskRun
 	customs   map[string]*crds.CustomRun
+	pipelines map[string]*crds.PipelineRun
 	claims    map[string]bool
 	refuse    map[string]error
 	created   []string // every creation of a child, in order
@@ -55,7 +56,7 @@ func newWorld(tb testing.TB, run *crds.PipelineRun) *world {
 	return &world{
 		t: tb, start: start, now: start, run: run,
 		tasks: map[string]*crds.TaskSpec{}, results: map[string][]crds.TaskRunResult{}, deleted: map[string]bool{},
-		taskRuns: map[string]*crds.TaskRun{}, customs: map[string]*crds.CustomRun{}, claims: map[string]bool{},
+		taskRuns: map[string]*crds.TaskRun{}, customs: map[string]*crds.CustomRun{}, pipelines: map[string]*crds.PipelineRun{}, claims: map[string]bool{},
 		refuse: map[string]error{}, cancelled: map[string]string{},
 	}
 }
@@ -155,13 +156,16 @@ func (w *world) do(o *observation, action Action) error {
 		return w.create(o, crds.KindTaskRun, a.Run.ObjectMeta, func() { w.taskRuns[a.Run.Name] = clone(a.Run) })
 	case CreateCustomRun:
 		return w.create(o, crds.KindCustomRun, a.Run.ObjectMeta, func() { w.customs[a.Run.Name] = clone(a.Run) })
+	case CreatePipelineRun:
+		return w.create(o, crds.KindPipelineRun, a.Run.ObjectMeta, func() { w.pipelines[a.Run.Name] = clone(a.Run) })
 	case CancelChild:
 		c := w.child(a.Name)
 		if c == nil || c.UID != a.UID || c.Kind != a.Kind {
 			w.t.Errorf("%s: there is no such child", a)
 			return nil
 		}
-		c.Cancelled, c.TimedOut = true, strings.HasSuffix(a.Message, timedOutSuffix)
+		c.Ending = a.As
+		c.Cancelled, c.TimedOut = a.As == "" || a.As == crds.PipelineRunSpecStatusCancelled, strings.HasSuffix(a.Message, timedOutSuffix)
 		w.cancelled[a.Name] = a.Message
 	}
 	return nil
