@@ -13,7 +13,8 @@
 //
 // A reason or message that the comment does not name may be anything; a
 // message is a part of the real one. `namespace: default` in a file stands for
-// the namespace that the file gets.
+// the namespace that the file gets. Without -list all files below DIR are tried, but for
+// those of folders that hold Go source: a program's YAML is its own.
 //
 // With -cases nothing is run. FILE is a JSON list of objects, each with the verdict that
 // it should get, and the fields that a refusal may be about:
@@ -176,8 +177,13 @@ func listed(list string) ([]string, error) {
 
 func found(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && path != dir && isProgram(path):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
 		}
 		if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
 			rel, err := filepath.Rel(dir, path)
@@ -189,4 +195,10 @@ func found(dir string) (files []string, err error) {
 		return nil
 	})
 	return files, err
+}
+
+// isProgram tells whether a folder holds Go source.
+func isProgram(path string) bool {
+	source, err := filepath.Glob(filepath.Join(path, "*.go"))
+	return err == nil && len(source) > 0
 }
