@@ -47,11 +47,12 @@ func EachOf(value crds.ParamValue, found func(name string)) {
 
 // Whole is the name in a text that is one reference and nothing else.
 func Whole(text string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(text, "$(")
-	if !ok || strings.IndexByte(name, ')') != len(name)-1 {
+	name, opened := strings.CutPrefix(text, "$(")
+	name, closed := strings.CutSuffix(name, ")")
+	if !opened || !closed || strings.Contains(name, ")") {
 		return "", false
 	}
-	return name[:len(name)-1], true
+	return name, true
 }
 
 // Spellings are the ways to write a name of a scope.

@@ -48,7 +48,7 @@ func TestEachIsLinear(t *testing.T) {
 }
 
 func TestWhole(t *testing.T) {
-	for in, want := range map[string]string{"$(a)": "a", "$(a[*])": "a[*]", "x$(a)": "", "$(a)x": "", "$(a)$(b)": "", "$(a": "", "": ""} {
+	for in, want := range map[string]string{"$(a)": "a", "$(a[*])": "a[*]", "x$(a)": "", "$(a)x": "", "$(a)$(b)": "", "$(a": "", "$(": "", "$": "", ")": "", "": ""} {
 		if got, ok := Whole(in); got != want || ok != (want != "") {
 			t.Errorf("%q: %q %t", in, got, ok)
 		}
@@ -120,6 +120,20 @@ func FuzzOf(f *testing.F) {
 			if v, ok := Of("params", spelling); !ok || v != (Variable{Name: name}) {
 				t.Errorf("%s: %+v %t", spelling, v, ok)
 			}
+		}
+	})
+}
+
+// FuzzWhole: a text is one reference if that is the first, and nothing is around it.
+func FuzzWhole(f *testing.F) {
+	for _, seed := range []string{"$(a)", "$(", "$()", "$(a", "$($(a)", "$(a))", "x$(a)", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		name, whole := Whole(text)
+		before, first, after, found := Next(text)
+		if want := found && before == "" && after == ""; want && !whole || whole && "$("+name+")" != text || want && name != first {
+			t.Errorf("%q: %q %t, and the first is %q", text, name, whole, first)
 		}
 	})
 }

@@ -25,6 +25,7 @@ func TestNoObjectStopsThePlan(t *testing.T) {
 		craft func(*observation)
 	}{
 		"a step whose name is all dashes":       {spec: "taskSpec: {steps: [{name: " + dashes + ", image: x, script: x}]}"},
+		"what only begins to be a variable":     {spec: "params: [{name: p, value: $(}]\ntaskSpec: {steps: [{image: x, args: [$(], command: [$(], when: [{input: $(, operator: in, values: [$(]}]}]}"},
 		"a pod before there is a task":          {spec: "taskRef: {name: gone}", craft: mine},
 		"a pod of a run that refers to nothing": {spec: "{}", craft: mine},
 		"a status whose task has no steps": {spec: "taskSpec: {steps: []}", craft: func(o *observation) {

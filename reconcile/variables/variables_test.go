@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"millrace/crds"
+	"millrace/crds/reference"
 )
 
 func someVariables() Set {
@@ -70,6 +71,8 @@ func TestElements(t *testing.T) {
 		"x $(params.array[*])": {"x $(params.array[*])"},
 		"$(params.array))":     {"$(params.array))"},
 		"plain":                {"plain"},
+		"$(":                   {"$("},
+		"":                     {""},
 	} {
 		if got := v.Elements(in); !slices.Equal(got, want) {
 			t.Errorf("%q became %q, want %q", in, got, want)
@@ -123,10 +126,10 @@ func FuzzText(f *testing.F) {
 		var want strings.Builder
 	next:
 		for i := 0; i < len(in); {
-			for reference, value := range values {
-				if strings.HasPrefix(in[i:], reference) {
+			for written, value := range values {
+				if strings.HasPrefix(in[i:], written) {
 					want.WriteString(value)
-					i += len(reference)
+					i += len(written)
 					continue next
 				}
 			}
@@ -135,6 +138,11 @@ func FuzzText(f *testing.F) {
 		}
 		if got := v.Text(in); got != want.String() && !oddIndex(in) {
 			t.Errorf("%q became %q, want %q", in, got, want.String())
+		}
+		if _, whole := reference.Whole(in); !whole {
+			if got := v.Elements(in); len(got) != 1 || got[0] != v.Text(in) {
+				t.Errorf("as an element %q became %q", in, got)
+			}
 		}
 	})
 }
