@@ -155,6 +155,7 @@ func (h hook) ready() error {
 // admissionOptions are the settings of the moment, as admission goes by them.
 func admissionOptions(cfg config, v *settings.Values) validation.Options {
 	return validation.Options{
+		Alpha:        v.APIFields == settings.Alpha,
 		ParamEnum:    v.ParamEnum,
 		CEL:          v.CEL,
 		MaxMatrix:    v.MaxMatrix,

@@ -14,14 +14,14 @@ type Config struct {
 	// got out is of use for a week at most; and with the control plane away for two
 	// days nothing expires.
 	ServingLifetime time.Duration
-	// AuthorityLifetime is how long an authority is trusted. It is replaced when half
-	// of that is left, by when the last certificate that it signed has long expired
-	// before it does itself. Default 28 days: short, since each replacement is what
-	// the next one is rehearsed by; four times ServingLifetime at least.
+	// AuthorityLifetime is how long an authority is trusted. It is replaced when half of
+	// that is left, and what it has signed does not outlive it. Default 28 days: short,
+	// since each replacement is what the next one is rehearsed by.
 	AuthorityLifetime time.Duration
 	// Propagation is how long an API server may take to obey a caBundle that was
 	// written. Default 5 minutes: they watch, and follow within a second when all is
-	// well; nothing is lost by waiting longer.
+	// well; nothing is lost by waiting longer, up to a quarter of ServingLifetime: the
+	// certificate in use has to last until the next authority may sign.
 	Propagation time.Duration
 	// Skew is by how much clocks of replicas and API servers may differ. Certificates
 	// are valid that much earlier, and authorities trusted that much longer, than

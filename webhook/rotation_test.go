@@ -1,0 +1,250 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/webhook"
+	"millrace/webhook/certificate"
+)
+
+const dnsName = "millrace-webhook.tekton-pipelines.svc"
+
+// A cluster is one Secret, and one caBundle that API servers obey some time after it
+// was written.
+type cluster struct {
+	mu      sync.Mutex
+	version int
+	secret  *corev1.Secret
+	bundle  []byte
+	written []writing
+}
+
+type writing struct {
+	at  time.Time
+	pem []byte
+}
+
+func (c *cluster) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Secret, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.secret == nil {
+		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name)
+	}
+	return c.secret.DeepCopy(), nil
+}
+
+func (c *cluster) Create(_ context.Context, s *corev1.Secret, _ metav1.CreateOptions) (*corev1.Secret, error) {
+	return c.put(s, "")
+}
+
+func (c *cluster) Update(_ context.Context, s *corev1.Secret, _ metav1.UpdateOptions) (*corev1.Secret, error) {
+	return c.put(s, s.ResourceVersion)
+}
+
+func (c *cluster) put(s *corev1.Secret, version string) (*corev1.Secret, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if is := c.secret; is == nil && version != "" || is != nil && is.ResourceVersion != version {
+		return nil, apierrors.NewConflict(corev1.Resource("secrets"), s.Name, errors.New("another was faster"))
+	}
+	c.version++
+	c.secret = s.DeepCopy()
+	c.secret.ResourceVersion = fmt.Sprint(c.version)
+	return c.secret.DeepCopy(), nil
+}
+
+func (c *cluster) List() ([]certificate.Holder, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []certificate.Holder{{Resource: "holders", Name: "only", ResourceVersion: fmt.Sprint(len(c.written)), Bundles: []certificate.Bundle{{PEM: c.bundle}}}}, nil
+}
+
+func (c *cluster) Publish(_ context.Context, h certificate.Holder, pem []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.ResourceVersion != fmt.Sprint(len(c.written)) {
+		return apierrors.NewConflict(corev1.Resource("holders"), h.Name, errors.New("another was faster"))
+	}
+	c.bundle = pem
+	c.written = append(c.written, writing{time.Now(), pem})
+	return nil
+}
+
+// obeyed is the bundle as an API server has it that is so late.
+func (c *cluster) obeyed(late time.Duration) (pem []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.written {
+		if time.Since(w.at) >= late {
+			pem = w.pem
+		}
+	}
+	return pem
+}
+
+// A replica serves on a port of its own.
+type replica struct {
+	*certificate.Keeper
+
+	url string
+}
+
+func (c *cluster) replica(ctx context.Context, t *testing.T, parts *sync.WaitGroup, cfg certificate.Config, trace webhook.Trace) replica {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // there is nothing to wait for
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := certificate.New(cfg, c, c)
+	parts.Go(func() {
+		for ctx.Err() == nil {
+			after, err := k.Reconcile(ctx)
+			if err != nil && !apierrors.IsConflict(err) {
+				t.Errorf("reconcile: %v", err)
+			}
+			wait := time.NewTimer(min(after, 100*time.Millisecond) + time.Millisecond)
+			select {
+			case <-wait.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	parts.Go(func() {
+		if err := webhook.Serve(ctx, listener, webhook.NewHandler(webhook.Config{Trace: trace}), k.Certificate, trace); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return replica{k, "https://" + listener.Addr().String() + webhook.PathValidate}
+}
+
+// An API server verifies with what it obeys; a bundle that has not changed it has
+// parsed already, as a real one has.
+type apiServer struct {
+	cluster *cluster
+	late    time.Duration
+
+	mu     sync.Mutex
+	pem    []byte
+	client *http.Client
+}
+
+func (a *apiServer) http() *http.Client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if pem := a.cluster.obeyed(a.late); a.client == nil || !bytes.Equal(pem, a.pem) {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem)
+		a.pem = pem
+		a.client = &http.Client{Transport: &http.Transport{
+			DisableKeepAlives: true, // so that each request is a handshake
+			TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: dnsName, MinVersion: tls.VersionTLS12},
+		}}
+	}
+	return a.client
+}
+
+const question = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"7","operation":"CREATE","name":"build",
+	"kind":{"group":"tekton.dev","version":"v1","kind":"TaskRun"},"object":{"metadata":{"name":"build"},"spec":{"taskRef":{"name":"build"}}}}}`
+
+// ask returns the serial numbers of the certificate and, by its key, of its authority.
+func (a *apiServer) ask(url string) (serving, authority string, err error) {
+	resp, err := a.http().Post(url, "application/json", strings.NewReader(question)) //nolint:noctx // the test waits for it
+	if err != nil {
+		return "", "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return "", "", err
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(body, &review); err != nil || review.Response == nil || !review.Response.Allowed {
+		return "", "", fmt.Errorf("HTTP %d, %w: %s", resp.StatusCode, err, body)
+	}
+	shown := resp.TLS.PeerCertificates[0]
+	return shown.SerialNumber.String(), string(shown.AuthorityKeyId), nil
+}
+
+// Over real TLS: two replicas, two API servers of which one is late, a new handshake for
+// each request, and lifetimes of seconds, so that half a minute has two rotations.
+func TestNoRequestIsRefusedWhileCertificateAndAuthorityRotate(t *testing.T) {
+	c := &cluster{}
+	cfg := certificate.Config{
+		DNSName: dnsName, SecretName: "certs",
+		ServingLifetime: 24 * time.Second, AuthorityLifetime: 24 * time.Second,
+		Propagation: 5 * time.Second, Skew: time.Second,
+	}
+	var handshakes atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	trace := webhook.Trace{HandshakeFailed: func() { handshakes.Add(1) }}
+	replicas := []replica{c.replica(ctx, t, &parts, cfg, trace), c.replica(ctx, t, &parts, cfg, trace)}
+	servers := []*apiServer{{cluster: c, late: 0}, {cluster: c, late: time.Second}}
+	for begin := time.Now(); replicas[0].Ready() != nil || replicas[1].Ready() != nil || c.obeyed(time.Second) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal(replicas[0].Ready(), replicas[1].Ready())
+		}
+	}
+
+	var mu sync.Mutex
+	var refused []error
+	servings, authorities := map[string]bool{}, map[string]bool{}
+	began := time.Now()
+	rotated := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(authorities) > 2 // two replaced, and with them at least as many certificates
+	}
+	var asked atomic.Int64
+	var clients sync.WaitGroup
+	for n := range 4 {
+		clients.Go(func() {
+			pace := time.NewTicker(10 * time.Millisecond) // 400 a second, of all four
+			defer pace.Stop()
+			for i := n; asked.Load() < requestsUnderRotation || !rotated(); i++ {
+				if time.Since(began) > 3*time.Minute {
+					return
+				}
+				<-pace.C
+				asked.Add(1)
+				serving, authority, err := servers[i%2].ask(replicas[i/2%2].url)
+				mu.Lock()
+				if err != nil {
+					refused = append(refused, err)
+				}
+				servings[serving], authorities[authority] = true, true
+				mu.Unlock()
+			}
+		})
+	}
+	clients.Wait()
+	t.Logf("%d requests in %s, each with a handshake, by %d serving certificates of %d authorities: %d refused, %d handshakes failed",
+		asked.Load(), time.Since(began).Round(time.Second), len(servings), len(authorities), len(refused), handshakes.Load())
+	if len(refused) > 0 || handshakes.Load() > 0 {
+		t.Errorf("refused: %v", refused[:min(3, len(refused))])
+	}
+	if len(servings) < 3 || len(authorities) < 3 || asked.Load() < requestsUnderRotation {
+		t.Error("that was no rotation under load")
+	}
+}
