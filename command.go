@@ -25,6 +25,7 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 	root.AddCommand(
 		configCommand(getenv),
 		versionCommand(),
+		whyCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -197,7 +197,8 @@ func utc(t time.Time) time.Time {
 // key: neither the cache, nor the queue, nor what is remembered.
 func (i *Inspector) Explain(c *Controller, key types.NamespacedName) (Report, bool) {
 	now := time.Now().UTC()
-	r := Report{Controller: c.name, Key: key.String(), Now: now, Leads: i.leads(), Events: []Event{}}
+	r := Report{Controller: c.name, Key: key.String(), Now: now, Leads: i.leads(), Events: []Event{},
+		Queue: Standing{State: workqueue.Idle.String()}}
 	r.Object, r.Quarantine = i.look(c.resource, key)
 	queue, pool := c.parts()
 	if queue != nil {

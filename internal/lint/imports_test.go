@@ -71,6 +71,7 @@ var table = map[string][]string{
 	"internal/option":     {},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
+	"internal/why":        {"internal/guard", "internal/inspect", "workqueue"},
 	// The simulated world: it knows the API, and nothing of the chain that it tries.
 	"internal/pictures":             {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},

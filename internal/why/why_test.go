@@ -1,0 +1,197 @@
+package why
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
+	coordination "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+
+	"millrace/internal/guard"
+	"millrace/internal/inspect"
+	"millrace/workqueue"
+)
+
+// A cluster is an API server in front of some replicas, each with a real guard and a
+// real inspector behind it; the leader's queue has ci/build.
+type cluster struct {
+	holder   string
+	replicas map[string]http.Handler
+	pods     []corev1.Pod
+	closed   bool // nothing listens on the pods' ports
+	mayAsk   bool // the rights of the ServiceAccount
+	asked    []string
+}
+
+func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.asked = append(c.asked, r.Method+" "+r.URL.Path)
+	w := httptest.NewRecorder()
+	c.serve(w, r)
+	response := w.Result()
+	response.Request = r
+	return response, nil
+}
+
+func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
+	pod, path, proxied := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/tekton-pipelines/pods/"), "/proxy")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/leases/millrace-controller"):
+		reply(w, coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: &c.holder}})
+	case strings.HasSuffix(r.URL.Path, "/pods"):
+		reply(w, corev1.PodList{Items: c.pods})
+	case strings.HasSuffix(r.URL.Path, "/serviceaccounts/millrace-debug/token"):
+		reply(w, authentication.TokenRequest{Status: authentication.TokenRequestStatus{Token: "short-lived"}})
+	case strings.HasSuffix(r.URL.Path, "/tokenreviews"):
+		var review authentication.TokenReview
+		if json.NewDecoder(r.Body).Decode(&review) == nil && review.Spec.Token == "short-lived" && len(review.Spec.Audiences) == 1 {
+			review.Status = authentication.TokenReviewStatus{Authenticated: true, Audiences: review.Spec.Audiences, User: authentication.UserInfo{Username: "system:serviceaccount:tekton-pipelines:millrace-debug"}}
+		}
+		reply(w, review)
+	case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
+		reply(w, authorization.SubjectAccessReview{Status: authorization.SubjectAccessReviewStatus{Allowed: c.mayAsk}})
+	case proxied && c.closed:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		reply(w, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: 503, Reason: metav1.StatusReasonServiceUnavailable, Message: "error trying to reach service: dial tcp 10.0.0.7:6060: connect: connection refused"})
+	case proxied:
+		inside := httptest.NewRequest(r.Method, path+"?"+r.URL.RawQuery, nil)
+		inside.Header = r.Header.Clone()
+		inside.Header.Del("Authorization") // as the API server does
+		inside.RemoteAddr = "10.0.0.1:443"
+		c.replicas[pod].ServeHTTP(w, inside)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func reply(w http.ResponseWriter, object any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(object) //nolint:errcheck,errchkjson // a recorder's
+}
+
+// newCluster has two replicas, of which millrace-b leads.
+func newCluster(t *testing.T) (*cluster, *rest.Config) {
+	t.Helper()
+	c := &cluster{holder: "millrace-b", replicas: map[string]http.Handler{}, mayAsk: true}
+	rc := &rest.Config{Host: "https://server", Transport: c, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	tokens, err := authenticationclient.NewForConfig(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access, err := authorizationclient.NewForConfig(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"millrace-a", "millrace-b"} {
+		leads := name == "millrace-b"
+		inspector := inspect.New("v1", func() bool { return leads })
+		inspector.Controller("taskrun", "taskruns")
+		runs := inspector.Controller("pipelinerun", "pipelineruns")
+		queue := workqueue.New(workqueue.Config[types.NamespacedName]{Trace: runs.Queue(workqueue.Trace[types.NamespacedName]{})})
+		runs.Attach(queue, nil)
+		if leads {
+			queue.Add(types.NamespacedName{Namespace: "ci", Name: "build"}, workqueue.Cause{Source: "pipelineruns", Event: "create", NewRV: "7"})
+		}
+		c.replicas["http:"+name+":6060"] = guard.New(tokens.TokenReviews(), access.SubjectAccessReviews()).Wrap(inspector.Handler())
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		c.pods = append(c.pods, p)
+	}
+	return c, rc
+}
+
+func install() Install {
+	return Install{Namespace: "tekton-pipelines", Lease: "millrace-controller", Labels: "app=millrace", Port: "6060", ServiceAccount: "millrace-debug"}
+}
+
+func question(name string) Question {
+	return Question{Key: types.NamespacedName{Namespace: "ci", Name: name}, Controllers: []string{"taskrun", "pipelinerun"}}
+}
+
+// Claims 1 and 2: from the Lease through the proxy and the guard to the key.
+func TestTheLeaderIsAskedThroughTheProxyWithATokenForThat(t *testing.T) {
+	c, rc := newCluster(t)
+	rc.BearerToken = "the user's own"
+	var out bytes.Buffer
+	if err := In(t.Context(), rc, install(), question("build"), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pipelinerun ", "ci/build, at ", "pipelineruns create →7", "idle → ready"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the answer lacks %q:\n%s", want, out.String())
+		}
+	}
+	if asked := strings.Join(c.asked, "\n"); strings.Contains(asked, "millrace-a") || !strings.Contains(asked, "pods/http:millrace-b:6060/proxy/debug/key") {
+		t.Errorf("asked were\n%s", asked)
+	}
+}
+
+// Claim 1: a Lease that names no pod, as that of a replica outside the cluster.
+func TestWithoutALeaderAPodThatIsReadyIsAsked(t *testing.T) {
+	c, rc := newCluster(t)
+	c.holder = "laptop_1234"
+	c.pods[0].Status.Conditions = nil
+	if err := In(t.Context(), rc, install(), question("build"), io.Discard); err != nil {
+		t.Error(err)
+	}
+	c.pods[1].Status.Conditions = nil
+	if err := In(t.Context(), rc, install(), question("build"), io.Discard); err == nil || err.Error() != "none of the controller's 2 pods is ready" {
+		t.Error(err)
+	}
+	c.pods = nil
+	if err := In(t.Context(), rc, install(), question("build"), io.Discard); err == nil || !strings.Contains(err.Error(), "is it installed elsewhere? (--namespace)") {
+		t.Error(err)
+	}
+}
+
+// Claim 3.
+func TestWhatGoesWrongIsSaidWithWhatCanBeDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(*cluster)
+		key  string
+		want string
+	}{
+		"unknown":  {func(*cluster) {}, "other", "no taskrun or pipelinerun of that name is known: ci/other"},
+		"loopback": {func(c *cluster) { c.closed = true }, "build", "--debug-bind-address=:6060, or ask by port-forward: kubectl -n tekton-pipelines port-forward pod/millrace-b 6060"},
+		"rights":   {func(c *cluster) { c.mayAsk = false }, "build", "those of ServiceAccount millrace-debug to get /debug/*"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster, rc := newCluster(t)
+			c.do(cluster)
+			if err := In(t.Context(), rc, install(), question(c.key), io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant: %s", err, c.want)
+			}
+		})
+	}
+}
+
+// Behind a port-forward nothing else is needed.
+func TestAServerCanBeAskedDirectly(t *testing.T) {
+	c, _ := newCluster(t)
+	server := httptest.NewServer(c.replicas["http:millrace-b:6060"])
+	defer server.Close()
+	var out bytes.Buffer
+	if err := At(t.Context(), server.URL+"/", question("build"), &out); err != nil || !strings.Contains(out.String(), "pipelineruns create →7") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	if err := At(t.Context(), server.URL, question("other"), io.Discard); err == nil || err.Error() != "no taskrun or pipelinerun of that name is known: ci/other" {
+		t.Error(err)
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	if err := At(t.Context(), other.URL, question("build"), io.Discard); err == nil || err.Error() != fmt.Sprintf("--server=%s answers 404 Not Found: 404 page not found", other.URL) {
+		t.Error(err)
+	}
+}
