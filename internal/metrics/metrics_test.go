@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -46,7 +50,7 @@ func wired(t *testing.T) *Registry {
 	seen := r.Chain("pods")
 	pods := indexer.New("pods")
 	podFIFO := fifo.New(pods, fifo.Config{Trace: seen.FIFO})
-	seen.Watch(reflector.New(&rest.RESTClient{}, "pods", podFIFO, reflector.Config{}), podFIFO, pods)
+	seen.Watch(watched(t), podFIFO, pods)
 	seen.Source.Event("ADDED")
 	seen.Source.Listed(reflector.List{Cause: reflector.CauseStart})
 	seen.Source.Failed(reflector.Failure{Err: errors.New("refused")})
@@ -80,6 +84,39 @@ func wired(t *testing.T) *Registry {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// watched is a reflector that has heard its server once, in a watch.
+func watched(t *testing.T) *reflector.Reflector {
+	t.Helper()
+	const events = `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}}
+{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ci","uid":"u","resourceVersion":"8"}}}
+`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, events) //nolint:errcheck // who asked has gone
+		w.(http.Flusher).Flush()  //nolint:forcetypeassert // net/http's can
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client, err := rest.UnversionedRESTClientFor(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{
+		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	store := indexer.New("pods")
+	source := reflector.New(client, "pods", fifo.New(store, fifo.Config{}), reflector.Config{
+		Trace: reflector.Trace{Event: func(wire.EventType) { cancel() }},
+	})
+	if err := source.Run(ctx); err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	if source.Status().LastEvent.IsZero() {
+		t.Fatal("the server was not heard in a minute")
+	}
+	return source
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
