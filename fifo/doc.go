@@ -96,9 +96,9 @@
 //
 // # What goes wrong
 //
-// A transform that refuses an object: its producer is told, and asks for the
-// object again (see package reflector). A consumer that fails or panics: the
-// entry is done all the same, and Pop says so; what that does to its store is
+// A transform that refuses an object, or panics over it: its producer is told, and
+// asks for the object again (see package reflector). A consumer that fails or
+// panics: the entry is done all the same, and Pop says so; what that does to its store is
 // the consumer's affair. A consumer that stands still: memory for one entry of
 // each object, and a published resourceVersion that does not move.
 //

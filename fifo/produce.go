@@ -82,7 +82,7 @@ func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
 	if f.cfg.Transform == nil {
 		return o.Own(), nil
 	}
-	kept, err := f.cfg.Transform(o)
+	kept, err := f.try(o)
 	if err == nil && (kept == nil || kept.Key() != o.Key() || stateOf(kept) != stateOf(o)) {
 		err = errIdentity
 	}
@@ -90,6 +90,17 @@ func (f *FIFO) transform(o *wire.Object) (*wire.Object, error) {
 		return nil, fmt.Errorf("transform %s: %w", o.Key(), err)
 	}
 	return kept.Own(), nil
+}
+
+// try calls the transform. That it panics over an object is that object's loss, and
+// not the process's: it would be listed again after every restart.
+func (f *FIFO) try(o *wire.Object) (kept *wire.Object, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			kept, err = nil, fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return f.cfg.Transform(o)
 }
 
 // Delete takes the object of a DELETED event, in its last state. It is always

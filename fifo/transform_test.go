@@ -83,6 +83,27 @@ func TestAnObjectThatTheTransformRefusesIsReportedAndTheOthersFlow(t *testing.T)
 	r.expect("Bookmark →5", "c Updated u3@6 →6")
 }
 
+// A panic over an object is that object's loss: it would kill every process that
+// lists it.
+func TestAnObjectThatTheTransformPanicsOverIsRefused(t *testing.T) {
+	r := newRig(t, fifo.Config{Transform: func(o *wire.Object) (*wire.Object, error) {
+		if o.Key().Name == "bad" {
+			panic("index out of range")
+		}
+		return o, nil
+	}})
+	r.Begin()
+	if err := r.Item(obj(t, "bad", "u2", "2")); err == nil || err.Error() != "transform n/bad: panic: index out of range" {
+		t.Errorf("item: %v", err)
+	}
+	r.do("=c/u3@3 commit@4")
+	r.expect("c Added u3@3 initial →4")
+	if err := r.Delete(obj(t, "bad", "u2", "5")); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	r.expect("Bookmark →5")
+}
+
 func TestARefusedObjectIsStillThere(t *testing.T) {
 	refuse := false
 	r := newRig(t, fifo.Config{Transform: func(o *wire.Object) (*wire.Object, error) {
