@@ -169,8 +169,13 @@ func (f *foreign) review(w http.ResponseWriter, r *http.Request) {
 		review.Response.Result = &metav1.Status{Message: says, Code: http.StatusForbidden}
 	}
 	review.Request = nil
+	answer, err := json.Marshal(review)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(review) //nolint:errcheck // whoever asked may have gone
+	w.Write(answer) //nolint:errcheck // whoever asked may have gone
 }
 
 // listen listens in the node's network: a socket stays where it was made. The thread

@@ -27,7 +27,7 @@ func TestDeedsAreWhatUsersDo(t *testing.T) {
 					t.Errorf("%s %s has no body", d.Verb, d.Name)
 				}
 			}
-			for _, one := range strings.Split(want, "; ") {
+			for one := range strings.SplitSeq(want, "; ") {
 				if !strings.Contains(strings.Join(told, "; "), one) {
 					t.Errorf("%s: %q is not among %q", workload, one, told)
 				}
