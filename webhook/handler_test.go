@@ -331,6 +331,16 @@ func TestAWarningIsAsLongAsItIsShown(t *testing.T) {
 	}
 }
 
+// A field of an older version that v1 has none for is kept, and its author is told that
+// it does nothing.
+func TestFieldsOfAnOlderVersionAreWarnedOf(t *testing.T) {
+	kept := strings.Replace(good, `"name":"build"}`, `"name":"build","annotations":{"tekton.dev/v1beta1Kept":"{\"kind\":\"TaskRun\",\"fields\":[{\"at\":[\"spec\",\"taskSpec\",\"steps\",{\"index\":0,\"of\":1}],\"is\":{\"tty\":true}}]}"}}`, 1)
+	got := ask(t, NewHandler(Config{}), PathValidate, review{object: kept})
+	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "spec.taskSpec.steps[0].tty: ") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func decode(t *testing.T, raw string, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(raw), into); err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"millrace/crds"
+	"millrace/crds/conversion"
 	"millrace/crds/defaulting"
 	"millrace/crds/validation"
 )
@@ -66,6 +67,7 @@ func of[T any](
 				return decision{errs: field.ErrorList{misfit(err)}}
 			}
 			d.errs, d.warnings = judge(object, o)
+			d.warnings = append(d.warnings, conversion.WithoutEffect(a.object)...)
 			if !a.update {
 				return d
 			}
