@@ -117,9 +117,28 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.adopt(ctx, key, o, c, err)
-	default:
-		return o.created(c.Name, err)
+	case call.IsAnswer(err) && !call.MayBeLifted(err):
+		if there, trouble := r.madeBefore(ctx, key, o, c); there || trouble != nil {
+			return there, trouble
+		}
 	}
+	return o.created(c.Name, err)
+}
+
+// madeBefore looks for a child before its refusal ends the run: who judges a creation,
+// a webhook say, does so before the server knows whether the name is taken.
+func (r *Reconciler) madeBefore(ctx context.Context, key types.NamespacedName, o *observation, c child) (bool, error) {
+	there, err := r.getChild(ctx, beside(key, c.Name), c.Kind)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("get %s: %w", c.Kind, err)
+	case !metav1.IsControlledBy(there.object, o.Run) || !there.mayBeOf(c.PipelineTask):
+		return false, nil
+	}
+	r.found(key, o, there)
+	return true, nil
 }
 
 // adopt looks at a child that is there already: by the owner's UID it is the one that

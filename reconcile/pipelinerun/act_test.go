@@ -692,3 +692,55 @@ func TestAReferenceIsAppendedOnce(t *testing.T) {
 		})
 	}
 }
+
+// A child that is there and that no cache shows yet is found, although the server, asked
+// to make it, says something else than that.
+func TestARefusalOfWhatIsThereIsNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.patch(crds.ResourcePipelineRuns, "run", `{"status":{"childReferences":null}}`)
+		raw := c.objects[crds.ResourceTaskRuns]["run-a"]
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		c.frozen = true
+		c.put(crds.ResourceTaskRuns, "run-a", raw) // on the server, not in the cache
+		c.refuse = apierrors.NewBadRequest("the webhook wants a label")
+		c.settle(nil)
+		if run := c.run(); run.IsDone() || len(run.Status.ChildReferences) != 1 {
+			t.Errorf("%+v", run.Status)
+		}
+		if n := len(c.made); n != 1 {
+			t.Errorf("%d were made", n)
+		}
+	})
+}
+
+// A child that was deleted is looked for on the server once, and not at each look.
+func TestADeletedChildIsLookedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - {name: a, onError: continue, taskSpec: {steps: [{image: busybox}]}}
+    - {name: b, taskSpec: {steps: [{image: busybox}]}}
+    - {name: c, runAfter: [b], taskSpec: {steps: [{image: busybox}]}}
+`)
+		c.settle(nil)
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		for _, name := range []string{"run-b", "run-c"} {
+			c.settle(nil)
+			c.ends(name, corev1.ConditionTrue, "Succeeded")
+			c.settle(nil)
+		}
+		if asked := slices.DeleteFunc(slices.Clone(c.calls), func(call string) bool { return call != "get taskruns run-a" }); len(asked) != 1 {
+			t.Errorf("it was asked for %d times in %v", len(asked), c.calls)
+		}
+		if got := c.run().Succeeded(); got.Status != corev1.ConditionTrue {
+			t.Errorf("%+v", got)
+		}
+	})
+}

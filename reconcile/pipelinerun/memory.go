@@ -25,6 +25,9 @@ type remembered struct {
 	graph  *drawing // of its status.pipelineSpec
 	tally  *tally   // of its runs
 	sights []sight  // of its children, by their kind
+	// gone are its children that the server has not any more. One that somebody puts back
+	// the cache shows.
+	gone map[string]bool
 }
 
 // take is the run if it is remembered in that life and version. In any other it is
@@ -50,5 +53,5 @@ func (m *memory) keep(key types.NamespacedName, o *observation) {
 	if m.runs == nil {
 		m.runs = map[types.NamespacedName]remembered{}
 	}
-	m.runs[key] = remembered{o.Run, o.Graph, o.Tally, o.sights}
+	m.runs[key] = remembered{o.Run, o.Graph, o.Tally, o.sights, o.Gone}
 }

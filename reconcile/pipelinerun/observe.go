@@ -23,9 +23,12 @@ import (
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
-		config: r.configNow(), Run: known.run, Graph: known.graph, Tally: known.tally, sights: known.sights,
-		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{},
+		config: r.configNow(), Run: known.run, Graph: known.graph, Tally: known.tally, sights: known.sights, Gone: known.gone,
+		Tasks:   map[string]taskAnswer{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
+	}
+	if o.Gone == nil {
+		o.Gone = map[string]bool{}
 	}
 	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
 		return nil, err
