@@ -29,16 +29,16 @@ import (
 
 // Names that the manifests have, too.
 const (
-	webhookSecret        = "millrace-webhook-certs"
-	webhookConfiguration = "millrace-webhook" // of both kinds
-	webhookKey           = "certificate"      // the one key of the queue
+	webhookSecret        = "millrace-webhook-certs" //nolint:gosec // a name
+	webhookConfiguration = "millrace-webhook"       // of both kinds
+	webhookKey           = "certificate"            // the one key of the queue
 )
 
 // convertedCRDs are those whose older version the webhook converts.
 func convertedCRDs() []string {
-	var names []string
-	for _, resource := range []string{crds.ResourcePipelineRuns, crds.ResourcePipelines, crds.ResourceTaskRuns, crds.ResourceTasks} {
-		names = append(names, resource+"."+crds.Group)
+	names := []string{crds.ResourcePipelineRuns, crds.ResourcePipelines, crds.ResourceTaskRuns, crds.ResourceTasks}
+	for i, resource := range names {
+		names[i] = resource + "." + crds.Group
 	}
 	return names
 }
@@ -69,20 +69,20 @@ func newHook(ctx context.Context, cfg config, api *clients, registry *metrics.Re
 
 	// Of each of them one is followed, by its name: a CRD without its schemas, which are
 	// most of it, and the Secret without what is secret.
-	named := func(client rest.Interface, namespace, resource, name, kind string, format wire.Format, cut transform.Func) chain {
-		asked := from(resource, kind, format)
+	named := func(client rest.Interface, namespace, resource, name, kind string, cut transform.Func) chain {
+		asked := from(resource, kind, wire.JSON)
 		asked.Namespace, asked.FieldSelector = namespace, "metadata.name="+name
 		c := newChain(client, resource, cut, registry.Chain(resource+"/"+name), asked)
 		h.chains = append(h.chains, c)
 		return c
 	}
 	cut := transform.Default()
-	named(api.core, cfg.namespace, "secrets", webhookSecret, "Secret", wire.JSON, transform.Chain(cut, transform.Cut(wire.Path{"data"})))
-	mutating := named(api.registration, "", certificate.ResourceMutating, webhookConfiguration, "MutatingWebhookConfiguration", wire.JSON, cut)
-	validating := named(api.registration, "", certificate.ResourceValidating, webhookConfiguration, "ValidatingWebhookConfiguration", wire.JSON, cut)
+	named(api.core, cfg.namespace, "secrets", webhookSecret, "Secret", transform.Chain(cut, transform.Cut(wire.Path{"data"})))
+	mutating := named(api.registration, "", certificate.ResourceMutating, webhookConfiguration, "MutatingWebhookConfiguration", cut)
+	validating := named(api.registration, "", certificate.ResourceValidating, webhookConfiguration, "ValidatingWebhookConfiguration", cut)
 	definitions := map[string]chain{}
 	for _, name := range convertedCRDs() {
-		definitions[name] = named(api.extensions, "", certificate.ResourceCRDs, name, "CustomResourceDefinition", wire.JSON,
+		definitions[name] = named(api.extensions, "", certificate.ResourceCRDs, name, "CustomResourceDefinition",
 			transform.Chain(cut, transform.Cut(wire.Path{"spec", "versions"}, wire.Path{"status"})))
 	}
 

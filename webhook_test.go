@@ -100,7 +100,9 @@ func install(t *testing.T, cfg apiserver.Config, story func(*installed)) (seen [
 			link.Cut()
 			transport.CloseIdleConnections()
 			stopServer()
-			<-ended
+			if err := <-ended; err != nil {
+				t.Errorf("the server ended: %v", err)
+			}
 			seen = i.seen
 			time.Sleep(24 * time.Hour) // what only sleeps goes in the end, and the bubble with it
 		}()
@@ -160,7 +162,7 @@ func (i *installed) apply(files ...string) {
 func (i *installed) ready() string {
 	i.t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: i.ops.dial, DisableKeepAlives: true}}
-	resp, err := client.Get("http://millrace/readyz") //nolint:noctx // the bubble ends it
+	resp, err := client.Get("http://millrace/readyz")
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -223,7 +225,7 @@ func (i *installed) validate(bundle []byte, object string) (*admissionv1.Admissi
 		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "millrace-webhook.tekton-pipelines.svc", MinVersion: tls.VersionTLS12},
 	}}
 	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","kind":{"group":"tekton.dev","version":"v1","kind":"Task"},"object":` + object + `}}`
-	resp, err := client.Post("https://millrace/validate", "application/json", strings.NewReader(body)) //nolint:noctx // the bubble ends it
+	resp, err := client.Post("https://millrace/validate", "application/json", strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -149,6 +149,6 @@ func (e *endpoint) begin(ctx context.Context) error {
 func status(code int, reason metav1.StatusReason, message string) (int, []byte) {
 	return code, encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Reason: reason, Code: int32(code), Message: strconv.Itoa(code) + ": " + message, //nolint:gosec // a status of HTTP
+		Status:   metav1.StatusFailure, Reason: reason, Code: int32(code), Message: strconv.Itoa(code) + ": " + message,
 	})
 }

@@ -149,7 +149,7 @@ func TestWhatIsNoReviewIsAnsweredWithAStatus(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &status); err != nil {
 			t.Errorf("%s: %v: %s", name, err, w.Body)
 		}
-		if w.Code != c.code || status.Code != int32(c.code) || status.Kind != "Status" || status.Reason == "" || !strings.Contains(status.Message, c.says) { //nolint:gosec // a status of HTTP
+		if w.Code != c.code || status.Code != int32(c.code) || status.Kind != "Status" || status.Reason == "" || !strings.Contains(status.Message, c.says) {
 			t.Errorf("%s: HTTP %d: %s", name, w.Code, w.Body)
 		}
 	}

@@ -110,7 +110,7 @@ type replica struct {
 
 func (c *cluster) replica(ctx context.Context, t *testing.T, parts *sync.WaitGroup, cfg certificate.Config, trace webhook.Trace) replica {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // there is nothing to wait for
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ const question = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","
 
 // ask returns the serial numbers of the certificate and, by its key, of its authority.
 func (a *apiServer) ask(url string) (serving, authority string, err error) {
-	resp, err := a.http().Post(url, "application/json", strings.NewReader(question)) //nolint:noctx // the test waits for it
+	resp, err := a.http().Post(url, "application/json", strings.NewReader(question))
 	if err != nil {
 		return "", "", err
 	}

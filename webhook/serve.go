@@ -53,7 +53,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, cer
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	<-served
+	if gone := <-served; !errors.Is(gone, http.ErrServerClosed) {
+		err = errors.Join(err, gone)
+	}
 	return err
 }
 

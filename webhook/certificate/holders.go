@@ -109,7 +109,8 @@ func (p Published) Publish(ctx context.Context, h Holder, bundle []byte) error {
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
-	patch := []operation{{"replace", "/metadata/resourceVersion", h.ResourceVersion}}
+	patch := make([]operation, 0, 1+len(h.Bundles))
+	patch = append(patch, operation{"replace", "/metadata/resourceVersion", h.ResourceVersion})
 	for _, b := range h.Bundles {
 		patch = append(patch, operation{"add", b.Path, bundle}) // which JSON has in base64
 	}

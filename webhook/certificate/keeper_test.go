@@ -117,6 +117,7 @@ func TestAClientThatTrustsWhatIsPublishedIsNeverRefused(t *testing.T) {
 }
 
 func aQuarter(t *testing.T, seed uint64) {
+	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 7))
 	c := newCluster(t)
 	c.broken = func() error {
