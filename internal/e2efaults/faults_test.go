@@ -29,7 +29,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), pipelines(), staleness(), leases(), rights(), pods(), webhooks(), certificates(), objects(), processes(), clocks(), wholeCluster())
+	return slices.Concat(watches(), lists(), answers(), connections(), writes(), crashes(), pipelines(), staleness(), leases(), rights(), pods(), webhooks(), certificates(), objects(), processes(), clocks(), plans(), wholeCluster())
 }
 
 var (

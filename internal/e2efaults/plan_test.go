@@ -11,21 +11,39 @@ import (
 	"millrace/internal/simulation"
 )
 
+// plans are some of the simulation's, so that what is done with them here is tried,
+// too: of several steps, tasks and attempts.
+func plans() []scenario {
+	return []scenario{
+		planned("plan-three-steps-killed", []int{13}, `seed=1 workload="three steps, the middle one fails" crash=3:unanswered`),
+		planned("plan-step-action-killed", []int{13}, `seed=1 workload="a StepAction and its results" crash=4:answered`),
+		planned("plan-diamond-killed", []int{13}, `seed=1 workload="pipeline: diamond" crash=8:unanswered`),
+		planned("plan-finally-killed", []int{13}, `seed=1 workload="pipeline: finally after a failure" crash=9:unsent`),
+		planned("plan-retries-stale", []int{9, 13}, `seed=1 workload="pipeline: retries" stale=pipelineruns:4:7`),
+		planned("plan-matrix-unseen", []int{3}, `seed=1 workload="pipeline: matrix" unseen=millrace-0.1:taskruns/blue/p-each-0#2:pipelineruns/blue/p#3`),
+	}
+}
+
+func planned(name string, numbers []int, text string) scenario {
+	return scenario{name: name, numbers: numbers, try: func(s *stage) {
+		plan, err := simulation.ParsePlan(text)
+		s.must(err)
+		of, err := usersOf(s.t, plan)
+		s.must(err)
+		played(plan, of)(s)
+	}}
+}
+
 // TestAPlan tries one plan of the simulation: what PLAN says.
 func TestAPlan(t *testing.T) {
 	text := os.Getenv("PLAN")
 	if text == "" {
 		t.Skip("PLAN is not set")
 	}
-	plan, err := simulation.ParsePlan(text)
-	if err != nil {
+	if _, err := simulation.ParsePlan(text); err != nil {
 		t.Fatal(err)
 	}
-	of, err := usersOf(t, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	try(t, startCluster(t), scenario{name: "plan-" + time.Now().UTC().Format("150405"), try: played(plan, of)})
+	try(t, startCluster(t), planned("plan-"+time.Now().UTC().Format("150405"), nil, text))
 }
 
 // usersOf is what the users of a plan's workload do.
