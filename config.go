@@ -79,7 +79,7 @@ func (c *config) rows() []row {
 		{"entrypoint-mode", "ENTRYPOINT_MODE", "entrypoint.mode", option.Choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
 		{"registry-mirror", "REGISTRY_MIRROR", "registryMirror", option.Text(&c.registryMirror, ""), "http(s)://host:port of a registry that is asked for the entrypoint of every image, whatever registry the image names"},
 		{"logging-format", "LOGGING_FORMAT", "logging.format", option.Choice(&c.logFormat, "text", "json"), "text or json"},
-		{"v", "LOG_LEVEL", "logging.verbosity", option.Number(&c.verbosity, 0, 0, anything), "verbosity of the log: 0 is quiet when all is well, 4 tells why each key was reconciled"},
+		{"v", "LOG_LEVEL", "logging.verbosity", option.Number(&c.verbosity, 0, 0, anything), "verbosity of the log: 0 is quiet when all is well, 2 tells why each key was reconciled"},
 	}
 }
 
