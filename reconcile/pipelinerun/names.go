@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/crds/conversion"
 	"millrace/reconcile"
 )
 
@@ -33,11 +34,16 @@ const (
 	annotationMessage = "millrace.dev/status-message"
 )
 
-// staysWithRun tells annotations of a run that its children do not get: what kubectl
-// compares the run with, and what Tekton's Chains and Results note on each object once
+// staysWith tells annotations of an object that what is made of it does not get: what
+// kubectl compares the object with, and what it says in another version.
+func staysWith(annotation string) bool {
+	return annotation == annotationLastApplied || conversion.Keeps(annotation)
+}
+
+// staysWithRun tells annotations of a run that its children do not get: those, and what Tekton's Chains and Results note on each object once
 // they are done with it, so that a child which had it from the start would be passed over.
 func staysWithRun(annotation string) bool {
-	return annotation == annotationLastApplied || annotation == annotationMessage ||
+	return staysWith(annotation) || annotation == annotationMessage ||
 		strings.HasPrefix(annotation, "chains.tekton.dev/") || strings.HasPrefix(annotation, "results.tekton.dev/")
 }
 

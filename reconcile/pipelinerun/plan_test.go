@@ -143,7 +143,7 @@ func TestACycleInTheStatusIsRefused(t *testing.T) {
 // What all children carry: tkn and dashboards find them by it.
 func TestLabelsOfChildren(t *testing.T) {
 	w := newWorld(t, parse(t, twoAtOnce+"    finally: [{name: f, taskSpec: {steps: [{image: x}]}}]\n"))
-	w.run.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "kept": "yes"}
+	w.run.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "tekton.dev/v1beta1TaskRuns": "{}", "kept": "yes"}
 	w.reconcile()
 	w.end("run-a", "Succeeded")
 	w.end("run-b", "Succeeded")

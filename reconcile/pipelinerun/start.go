@@ -137,7 +137,7 @@ func (d *decision) fromPipeline() *PatchMetadata {
 	if d.Pipeline != nil {
 		labels = missing(d.Pipeline.Labels, d.Run.Labels)
 		annotations = missing(d.Pipeline.Annotations, d.Run.Annotations)
-		delete(annotations, annotationLastApplied)
+		maps.DeleteFunc(annotations, func(key, _ string) bool { return staysWith(key) })
 	}
 	name := d.Run.Name
 	if d.Pipeline != nil {

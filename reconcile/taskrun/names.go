@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/crds/conversion"
 	"millrace/reconcile"
 	"millrace/reconcile/resolution"
 )
@@ -33,6 +34,12 @@ const (
 	annotationOnError     = "pipeline.tekton.dev/pipeline-task-on-error" // of the PipelineRun that made the run
 	annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
+
+// staysWith tells annotations of an object that what is made of it does not get: what
+// kubectl compares the object with, and what it says in another version.
+func staysWith(annotation string) bool {
+	return annotation == annotationLastApplied || conversion.Keeps(annotation)
+}
 
 const (
 	stepPrefix    = "step-"

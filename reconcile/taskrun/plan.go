@@ -388,7 +388,7 @@ func (d decision) fromTask() *PatchMetadata {
 		labels[labelTask] = d.Task.Name
 	}
 	annotations := missing(d.Task.Annotations, d.Run.Annotations)
-	delete(annotations, annotationLastApplied)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return staysWith(key) })
 	if len(labels) == 0 && len(annotations) == 0 {
 		return nil
 	}

@@ -131,7 +131,7 @@ func (b blueprint) meta() metav1.ObjectMeta {
 	}
 	annotations := map[string]string{annotationReady: "READY"}
 	for key, value := range b.run.Annotations {
-		if key != annotationLastApplied {
+		if !staysWith(key) {
 			annotations[key] = value
 		}
 	}
