@@ -3,8 +3,9 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +13,9 @@ import (
 
 // An operation is one of a JSON patch (RFC 6902).
 type operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value,omitempty"`
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
 }
 
 // patch leads from an object as it came to what it is to be. Before and after are that
@@ -24,83 +25,75 @@ func patch(came, before, after []byte) ([]operation, error) {
 	if bytes.Equal(before, after) {
 		return nil, nil
 	}
+	var trees [3]any
+	for i, raw := range [][]byte{came, before, after} {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber() // which keeps large ones as they are
+		if err := decoder.Decode(&trees[i]); err != nil {
+			return nil, fmt.Errorf("read an object: %w", err)
+		}
+	}
 	var p patcher
-	err := p.differ("", came, before, after)
-	return p.operations, err
+	p.differ(trees[0], trees[1], trees[2])
+	return p.operations, nil
 }
 
-type patcher struct{ operations []operation }
-
-func (p *patcher) add(op, path string, value json.RawMessage) {
-	p.operations = append(p.operations, operation{op, path, value})
+type patcher struct {
+	path       []string // where differ is
+	operations []operation
 }
 
-// differ walks the three texts together, as far as they have the same shape, and does not
-// look into what has not changed: the same encoder has written before and after. The value
+func (p *patcher) add(op string, value any) {
+	p.operations = append(p.operations, operation{op, "/" + strings.Join(p.path, "/"), value})
+}
+
+// at goes a step down for as long as f runs.
+func (p *patcher) at(name string, f func()) {
+	p.path = append(p.path, escape(name))
+	f()
+	p.path = p.path[:len(p.path)-1]
+}
+
+// differ walks the three trees together, as far as they have the same shape. The value
 // that came is there: one that is not is added as a whole, one step above.
-func (p *patcher) differ(path string, came, before, after json.RawMessage) error {
-	switch {
-	case bytes.Equal(before, after):
-		return nil
-	case objects(came, before, after):
-		return p.members(path, came, before, after)
-	case lists(came, before, after):
-		var c, b, a []json.RawMessage
-		if err := decodeAll(came, &c, before, &b, after, &a); err != nil {
-			return err
+func (p *patcher) differ(came, before, after any) {
+	switch after := after.(type) {
+	case map[string]any:
+		c, is := came.(map[string]any)
+		if b, too := before.(map[string]any); is && too {
+			p.members(c, b, after)
+			return
 		}
-		if len(c) != len(a) || len(b) != len(a) {
-			break
-		}
-		for i := range a {
-			if err := p.differ(path+"/"+strconv.Itoa(i), c[i], b[i], a[i]); err != nil {
-				return err
+	case []any:
+		c, is := came.([]any)
+		if b, too := before.([]any); is && too && len(c) == len(after) && len(b) == len(after) {
+			for i := range after {
+				p.at(strconv.Itoa(i), func() { p.differ(c[i], b[i], after[i]) })
 			}
+			return
 		}
-		return nil
 	}
-	p.add("replace", path, after)
-	return nil
+	if !reflect.DeepEqual(before, after) {
+		p.add("replace", after)
+	}
 }
 
-func (p *patcher) members(path string, came, before, after json.RawMessage) error {
-	var c, b, a map[string]json.RawMessage
-	if err := decodeAll(came, &c, before, &b, after, &a); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		at := path + "/" + escape(name)
-		had, has := c[name]
-		if has && string(had) != "null" {
-			if err := p.differ(at, had, b[name], a[name]); err != nil {
-				return err
+func (p *patcher) members(came, before, after map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		p.at(name, func() {
+			if had := came[name]; had != nil {
+				p.differ(had, before[name], after[name])
+			} else if !reflect.DeepEqual(before[name], after[name]) {
+				p.add("add", after[name])
 			}
-		} else if !bytes.Equal(b[name], a[name]) {
-			p.add("add", at, a[name])
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		_, stays := after[name]
+		if _, has := came[name]; has && !stays {
+			p.at(name, func() { p.add("remove", nil) })
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		_, stays := a[name]
-		if _, has := c[name]; has && !stays {
-			p.add("remove", path+"/"+escape(name), nil)
-		}
-	}
-	return nil
-}
-
-// objects tells whether all are, and lists likewise.
-func objects(texts ...json.RawMessage) bool { return begin('{', texts) }
-
-func lists(texts ...json.RawMessage) bool { return begin('[', texts) }
-
-func begin(with byte, texts []json.RawMessage) bool {
-	return !slices.ContainsFunc(texts, func(text json.RawMessage) bool {
-		return !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte{with})
-	})
-}
-
-func decodeAll(came []byte, c any, before []byte, b any, after []byte, a any) error {
-	return errors.Join(json.Unmarshal(came, c), json.Unmarshal(before, b), json.Unmarshal(after, a))
 }
 
 // escape writes a name as a part of a JSON pointer (RFC 6901).
