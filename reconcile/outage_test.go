@@ -106,6 +106,7 @@ func (r *rig) hearNews(k key, each, during time.Duration) {
 		r.q.Add(k, because("update"))
 		time.Sleep(each)
 	}
+	synctest.Wait()
 }
 
 // Claim 7: a pause that the server asked for is kept, whoever else is served.
