@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 )
 
@@ -24,6 +26,7 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 	root.SetErr(errOut)
 	root.AddCommand(
 		configCommand(getenv),
+		logsCommand(getenv),
 		versionCommand(),
 		whyCommand(),
 	)
@@ -123,6 +126,18 @@ func versionCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// asKubectl is how to reach the cluster for who calls from outside: by that file, or as
+// kubectl does.
+func asKubectl(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("how to reach the cluster: %w", err)
+	}
+	return rc, nil
 }
 
 // help is what --help says of a command: how it is called, the commands below it, and

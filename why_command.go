@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"millrace/internal/option"
 	"millrace/internal/why"
@@ -34,11 +33,9 @@ func whyCommand() *cobra.Command {
 			if server != "" {
 				return why.At(c.Context(), server, q, c.OutOrStdout())
 			}
-			rules := clientcmd.NewDefaultClientConfigLoadingRules()
-			rules.ExplicitPath = kubeconfig
-			rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+			rc, err := asKubectl(kubeconfig)
 			if err != nil {
-				return fmt.Errorf("how to reach the cluster: %w", err)
+				return err
 			}
 			return why.In(c.Context(), rc, at, q, c.OutOrStdout())
 		},

@@ -1,0 +1,72 @@
+package logs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// paper is what is printed on, by many at once: line by line.
+type paper struct {
+	colour bool
+
+	mu     sync.Mutex
+	out    io.Writer
+	labels map[string]int // each has a colour of its own, for as long as there are some
+}
+
+// colours are those of terminals that can be read on light and on dark.
+func colours() []int { return []int{36, 33, 32, 35, 34, 31} }
+
+// write prints what a log says, with the label before each line; a last line without
+// an end gets one.
+func (p *paper) write(log io.Reader, label string) error {
+	reader := bufio.NewReader(log)
+	for {
+		line, err := reader.ReadString('\n')
+		if line != "" {
+			if failed := p.line(label, strings.TrimSuffix(line, "\n")); failed != nil {
+				return failed
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("log of %s: %w", label, err)
+		}
+	}
+}
+
+func (p *paper) line(label, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, after := "", ""
+	if p.colour {
+		before, after = fmt.Sprintf("\x1b[%dm", p.colourLocked(label)), "\x1b[0m"
+	}
+	_, err := fmt.Fprintf(p.out, "%s[%s]%s %s\n", before, label, after, text)
+	return err
+}
+
+func (p *paper) colourLocked(label string) int {
+	if p.labels == nil {
+		p.labels = map[string]int{}
+	}
+	n, ok := p.labels[label]
+	if !ok {
+		n = len(p.labels)
+		p.labels[label] = n
+	}
+	return colours()[n%len(colours())]
+}
+
+// notef is said about the logs, and is no line of any.
+func (p *paper) notef(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "-- "+format+"\n", args...) //nolint:errcheck // the next line will tell
+}

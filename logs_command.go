@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"millrace/internal/logs"
+	"millrace/internal/option"
+)
+
+// logsCommand prints what the steps of a run print.
+func logsCommand(getenv func(string) string) *cobra.Command {
+	var kubeconfig string
+	var cfg logs.Config
+	c := &cobra.Command{
+		Use:   "logs NAMESPACE/NAME [flags]",
+		Short: "print what the steps of a run print",
+		Long: "millrace logs prints what the steps of a TaskRun print, in their order, or those of all that a\n" +
+			"PipelineRun has made; with -f until the run has ended, and what has not begun is waited for.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			key, err := keyOf(args[0])
+			if err != nil {
+				return &usageError{err}
+			}
+			rc, err := asKubectl(kubeconfig)
+			if err != nil {
+				return err
+			}
+			cluster, err := logs.NewAPI(rc)
+			if err != nil {
+				return err
+			}
+			cfg.Colour = getenv("NO_COLOR") == "" && isTerminal(c.OutOrStdout())
+			return logs.Print(c.Context(), cluster, key, cfg, c.OutOrStdout())
+		},
+	}
+	c.Flags().BoolVarP(&cfg.Follow, "follow", "f", false, "wait for what comes, until the run has ended")
+	c.Flags().Var(option.Text(&kubeconfig, ""), "kubeconfig", "file that tells how to reach the cluster (default: as kubectl's)")
+	return c
+}
+
+// isTerminal tells whether somebody reads along, and no program.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
