@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -149,8 +151,15 @@ func (h hook) ready() error {
 	if h.listener == nil {
 		return nil
 	}
+	for _, c := range h.chains {
+		if !synced(c) {
+			return fmt.Errorf("the webhook waits for the first list of %s: %w", c.Name(), cmp.Or(c.source.LastError(), errNotAsked))
+		}
+	}
 	return h.keeper.Ready()
 }
+
+var errNotAsked = errors.New("nobody has answered yet")
 
 // admissionOptions are the settings of the moment, as admission goes by them.
 func admissionOptions(cfg config, v *settings.Values) validation.Options {
