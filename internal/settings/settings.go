@@ -21,7 +21,7 @@
 //  3. A value that is not valid leaves the last good one of its key in force, and
 //     changes nothing about other keys. (TestAWrongValueLeavesTheLastGoodOne)
 //  4. A key that has had no good value since the program began is waited for: Good is
-//     open until every key has had one. (TestWhatWasNeverGoodIsWaitedFor)
+//     closed when every key has had one, and not before. (TestWhatWasNeverGoodIsWaitedFor)
 //  5. What is wrong, or makes no difference, is told once, and once more if it comes
 //     again after it was put right; so is that it was. (TestEachComplaintIsToldOnce)
 //  6. Tekton's own ConfigMaps, which have every key with its default, are no reason for
