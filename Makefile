@@ -54,6 +54,7 @@ unit: ## unit tests under the race detector; no cluster needed
 	CGO_ENABLED=1 $(GO) test -race ./...
 	$(MAKE) sim-few
 	$(GO) -C internal/tools/crdgen test ./...
+	$(GO) -C internal/tools/manifests test ./...
 	$(GO) -C internal/image test ./...
 	$(GO) -C bench test ./...
 	$(MAKE) -C devcluster test
@@ -62,6 +63,7 @@ unit: ## unit tests under the race detector; no cluster needed
 lint: $(BUILD)/bin/golangci-lint ## golangci-lint, gofmt and the table of imports
 	$(LINT) --build-tags e2e
 	cd internal/tools/crdgen && $(LINT)
+	cd internal/tools/manifests && $(LINT)
 	cd internal/image && $(LINT)
 	cd bench && $(LINT)
 	cd devcluster && $(LINT)
@@ -79,6 +81,10 @@ crds: ## write the CRDs' YAML anew from the Go types
 .PHONY: image
 image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=linux/arm64) as an OCI layout
 	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION) $(if $(PLATFORM),-platform $(PLATFORM))
+
+.PHONY: manifests
+manifests: ## the overlays of manifests/, a file each, into .build/manifests (IMAGE=REGISTRY/millrace:TAG)
+	$(GO) -C internal/tools/manifests run . -out $(CURDIR)/$(BUILD)/manifests -version $(VERSION) $(if $(IMAGE),-image $(IMAGE))
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s) each
@@ -155,8 +161,8 @@ bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
 ##@ To learn from
 
 .PHONY: tour
-tour: ## one object's life through every stage of the chain, in this terminal (STEP=1: Enter by Enter)
-	@$(GO) run ./examples/tour $(if $(STEP),-step)
+tour: ## one object's life through every stage of the chain (STEP=1: Enter by Enter; WEB=1: as a page)
+	@$(GO) run ./examples/tour $(if $(STEP),-step) $(if $(WEB),-web localhost:8042)
 
 .PHONY: demo-foo
 demo-foo: ## the Foo controller of the textbook, on our stages, beside a cluster of its own

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// page is docs/operating.md.
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Each kustomization that the page shows can be built, as a user's would be: in a folder
+// beside the one of this repository.
+func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "millrace", "manifests"), os.DirFS(tree)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(folder, "millrace", "crds"), os.DirFS(filepath.Join(tree, "..", "crds"))); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(folder, "mine")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, block := range regexp.MustCompile(`(?m)(?:^    .*\n)+`).FindAllString(page(t), -1) {
+		text := regexp.MustCompile(`(?m)^    `).ReplaceAllString(block, "")
+		if !strings.Contains(text, "resources: [../millrace/") {
+			continue
+		}
+		n++
+		if err := os.WriteFile(filepath.Join(root, "kustomization.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		built, err := build(root)
+		if err != nil {
+			t.Errorf("%v:\n%s", err, text)
+			continue
+		}
+		if !bytes.Contains(built, []byte("image: REGISTRY/millrace:TAG")) {
+			t.Errorf("the image is not the one of the page:\n%s", text)
+		}
+		if strings.Contains(text, "managed-by") {
+			besideTekton(t, built)
+		}
+	}
+	if n != 2 {
+		t.Errorf("the page shows %d kustomizations: want 2", n)
+	}
+}
+
+// besideTekton is told of what stays out of a cluster that is Tekton's, since it is there
+// already, and would be gone with us.
+func besideTekton(t *testing.T, built []byte) {
+	t.Helper()
+	for _, kind := range []string{"CustomResourceDefinition", "Namespace", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+		if bytes.Contains(built, []byte("\nkind: "+kind+"\n")) {
+			t.Errorf("beside Tekton there is a %s", kind)
+		}
+	}
+	for _, arg := range []string{"--managed-by=millrace.dev/controller", "--webhook-bind-address="} {
+		if !bytes.Contains(built, []byte("- "+arg+"\n")) {
+			t.Errorf("beside Tekton the controller is not told %s", arg)
+		}
+	}
+}
+
+// The formula for memory is made of what was measured last.
+func TestTheFormulaHasTheMeasuredBytes(t *testing.T) {
+	measured, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"heap-plain-pod", "heap-plain-taskrun", "heap-packed-pod", "heap-packed-taskrun", "sync-heap"} {
+		found := regexp.MustCompile(`(?m)^\| ` + row + ` \| (\S+)`).FindSubmatch(measured)
+		if found == nil {
+			t.Fatalf("docs/performance.md has no row %s", row)
+		}
+		told := regexp.MustCompile(`(?m)^\| [^|]* \| ` + string(found[1]) + " \\| `" + row + "` \\|$")
+		if row == "sync-heap" {
+			told = regexp.MustCompile(`were ` + string(found[1]) + ` MiB at most then \(.` + row + `.`)
+		}
+		if !told.MatchString(page(t)) {
+			t.Errorf("%s is %s, and docs/operating.md goes by another number", row, found[1])
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"sigs.k8s.io/yaml"
+)
+
+// The format of a file for `promtool test rules`, as far as ours go. rule_files names
+// the PrometheusRule, whose spec is what promtool reads.
+type (
+	ruleTests struct {
+		RuleFiles          []string `json:"rule_files"`
+		EvaluationInterval string   `json:"evaluation_interval"`
+		Tests              []ruleTest
+	}
+	ruleTest struct {
+		Name          string
+		Interval      string
+		InputSeries   []inputSeries   `json:"input_series"`
+		AlertRuleTest []alertRuleTest `json:"alert_rule_test"`
+	}
+	inputSeries   struct{ Series, Values string }
+	alertRuleTest struct {
+		EvalTime  string `json:"eval_time"`
+		Alertname string
+		ExpAlerts []struct {
+			ExpLabels      map[string]string `json:"exp_labels"`
+			ExpAnnotations map[string]string `json:"exp_annotations"`
+		} `json:"exp_alerts"`
+	}
+)
+
+// rules are those that are installed, by the name of the alert.
+func rules(t *testing.T) map[string]rulefmt.Rule {
+	t.Helper()
+	spec, err := yaml.Marshal(the[monitoringv1.PrometheusRule](t, rendered(t, "monitoring")).Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, errs := rulefmt.Parse(spec, false, model.UTF8Validation, promQL(), slog.New(slog.DiscardHandler))
+	for _, err := range errs {
+		t.Fatal(err)
+	}
+	found := map[string]rulefmt.Rule{}
+	for _, group := range groups.Groups {
+		for _, rule := range group.Rules {
+			if _, twice := found[rule.Alert]; twice || rule.Alert == "" {
+				t.Errorf("%q is there twice, or is no alert", rule.Alert)
+			}
+			found[rule.Alert] = rule
+		}
+	}
+	return found
+}
+
+func tests(t *testing.T) ruleTests {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all ruleTests
+	if err := yaml.UnmarshalStrict(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func duration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(d)
+}
+
+func TestAlertsFireWhenTheyShould(t *testing.T) {
+	installed, file := rules(t), tests(t)
+	every := duration(t, file.EvaluationInterval)
+	for _, test := range file.Tests {
+		t.Run(test.Name, func(t *testing.T) {
+			w := newWorld(t, duration(t, test.Interval), test.InputSeries)
+			for _, check := range test.AlertRuleTest {
+				rule, there := installed[check.Alertname]
+				if !there {
+					t.Fatalf("there is no alert %s", check.Alertname)
+				}
+				got := w.firing(t, rule, every, duration(t, check.EvalTime))
+				compare(t, check, got)
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, check alertRuleTest, got []alarm) {
+	t.Helper()
+	var is, want []string
+	for _, a := range got {
+		is = append(is, a.labels.String())
+		whole(t, check.Alertname, a)
+	}
+	for _, each := range check.ExpAlerts {
+		each.ExpLabels[model.AlertNameLabel] = check.Alertname
+		name := model.LabelSet{}
+		for k, v := range each.ExpLabels {
+			name[model.LabelName(k)] = model.LabelValue(v)
+		}
+		want = append(want, name.String())
+		for k, text := range each.ExpAnnotations {
+			if !slices.ContainsFunc(got, func(a alarm) bool { return a.texts[k] == text }) {
+				t.Errorf("%s: no %s says %q: %v", check.Alertname, k, text, got)
+			}
+		}
+	}
+	slices.Sort(is)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, is); diff != "" {
+		t.Errorf("%s at %s (-want +got):\n%s", check.Alertname, check.EvalTime, diff)
+	}
+}
+
+// whole tells of a text with holes: a label that an alert has not is expanded to nothing.
+func whole(t *testing.T, name string, a alarm) {
+	t.Helper()
+	holes := regexp.MustCompile(`  |^ | [.,]|<no value>|''`)
+	for k, text := range a.texts {
+		if holes.MatchString(text) {
+			t.Errorf("%s: %s has a hole: %q", name, k, text)
+		}
+	}
+}
+
+// A rule that never fired in a test may have a typing error; one that was never seen to
+// keep still may fire always.
+func TestEachAlertIsSeenToFireAndToKeepStill(t *testing.T) {
+	fired, still := map[string]bool{}, map[string]bool{}
+	for _, test := range tests(t).Tests {
+		for _, check := range test.AlertRuleTest {
+			if len(check.ExpAlerts) > 0 {
+				fired[check.Alertname] = true
+			} else {
+				still[check.Alertname] = true
+			}
+		}
+	}
+	for name := range rules(t) {
+		if !fired[name] || !still[name] {
+			t.Errorf("%s: fires in a test: %v; keeps still in one: %v", name, fired[name], still[name])
+		}
+	}
+}
+
+func TestEachAlertSaysWhatToLookAt(t *testing.T) {
+	headings := map[string]bool{}
+	for line := range strings.Lines(page(t)) {
+		if name, is := strings.CutPrefix(strings.TrimSpace(line), "#### "); is {
+			headings[name] = true
+		}
+	}
+	installed := rules(t)
+	for name, rule := range installed {
+		if severity := rule.Labels["severity"]; !slices.Contains([]string{"critical", "warning", "info"}, severity) {
+			t.Errorf("%s has the severity %q", name, severity)
+		}
+		for _, k := range []string{"summary", "description"} {
+			if text := rule.Annotations[k]; !strings.HasSuffix(text, ".") {
+				t.Errorf("%s: its %s is no sentence: %q", name, k, text)
+			}
+		}
+		if want := "docs/operating.md#" + strings.ToLower(name); rule.Annotations["runbook"] != want {
+			t.Errorf("%s: its runbook is %q, want %q", name, rule.Annotations["runbook"], want)
+		}
+		if !headings[name] {
+			t.Errorf("docs/operating.md has no heading #### %s", name)
+		}
+	}
+	for heading := range headings {
+		if _, is := installed[heading]; strings.HasPrefix(heading, "Millrace") && !is {
+			t.Errorf("docs/operating.md has a heading for %s, which is no alert", heading)
+		}
+	}
+}
