@@ -23,9 +23,6 @@ func unused() map[string]string {
 		"patch customruns.tekton.dev":  "likewise",
 		"get pipelines.tekton.dev":     "asked when the cache has not come to a Pipeline that was made with its run",
 
-		"create resolutionrequests.resolution.tekton.dev": "only where --resolvers allows resolvers that are not built in",
-		"get resolutionrequests.resolution.tekton.dev":    "likewise",
-
 		"update taskruns/finalizers.tekton.dev":     "asked by an admission plugin of the API server, which the model is without",
 		"update pipelineruns/finalizers.tekton.dev": "likewise",
 

@@ -47,7 +47,7 @@ const (
 // simulated is the program as a simulation runs it.
 func simulated(ctx context.Context, on simulation.Machine) error {
 	args := []string{
-		"--pod-name=" + on.PodName, "--entrypoint-image=registry.example.com/millrace", "--workers=8",
+		"--pod-name=" + on.PodName, "--entrypoint-image=registry.example.com/millrace", "--workers=8", "--resolvers=git",
 		// A Lease that is renewed every two seconds would be most of the work. The
 		// deadline is no multiple of the period: what is due at once has no order.
 		"--leader-elect-lease-duration=45s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=7s",

@@ -14,6 +14,7 @@ import (
 type pipelineStory struct {
 	name   string
 	spec   crds.PipelineSpec
+	path   string                              // of the pipeline, if it is in a repository
 	alpha  bool                                // it needs enable-api-fields: alpha
 	then   func(w *World, first time.Duration) // what users do besides; may be nil
 	expect Expect
@@ -29,10 +30,16 @@ func pipelines() []Workload {
 			Name: "pipeline: " + s.name,
 			Users: func(w *World) {
 				w.account("blue")
+				if s.path != "" {
+					w.resolves(500 * time.Millisecond)
+				}
 				if s.alpha {
 					w.allowsAlpha()
 				}
 				w.createsPipeline(first, "blue", "p", func(draw) (crds.PipelineRunSpec, Expect) {
+					if s.path != "" {
+						return crds.PipelineRunSpec{PipelineRef: &crds.PipelineRef{ResolverRef: fromRepository(s.path)}}, s.expect
+					}
 					return crds.PipelineRunSpec{PipelineSpec: &s.spec}, s.expect
 				})
 				if s.then != nil {
@@ -135,6 +142,7 @@ func pipelineStories() []pipelineStory {
 		}, expect: Expect{Reason: succeeded, Runs: map[string]int{"before": 1, "within": 1, "behind": 1}, Results: "told=12"}},
 		{name: "a pipeline within is cancelled", alpha: true, spec: crds.PipelineSpec{Tasks: []crds.PipelineTask{long}},
 			then: cancels(crds.PipelineRunSpecStatusCancelled), expect: Expect{Reason: "Cancelled", Runs: map[string]int{"within": 1}}},
+		{name: "from a repository", path: "pipeline.yaml", expect: Expect{Reason: succeeded, Runs: map[string]int{"by-git": 1}, Results: "r=fetched"}},
 		{name: "restart in the middle", spec: crds.PipelineSpec{Tasks: []crds.PipelineTask{
 			pipelineTask("one", "sleep=4s", "result=r=1"), withParam(pipelineTask("two", "sleep=4s"), "$(tasks.one.results.r)"), after(pipelineTask("three", "sleep=1s"), "two"),
 		}}, then: func(w *World, first time.Duration) {
