@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"millrace/internal/metrics"
+	"millrace/internal/settings"
 )
 
 // A wrong setting is told in the log, in a metric, and in an event of the ConfigMap:
@@ -62,4 +64,20 @@ func scraped(r *metrics.Registry) string {
 	w := httptest.NewRecorder()
 	r.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
+}
+
+// What the ConfigMaps say is what admission fills in, and holds objects to.
+func TestAdmissionGoesByTheSettings(t *testing.T) {
+	s := settings.New(settings.Trace{})
+	s.Take(settings.FeatureFlags, "1", map[string]string{"enable-param-enum": "true", "enable-cel-in-whenexpression": "true"})
+	s.Take(settings.ConfigDefaults, "2", map[string]string{
+		"default-timeout-minutes": "7", "default-service-account": "builder", "default-managed-by-label-value": "us", "default-resolver-type": "git",
+		"default-max-matrix-combinations-count": "12", "default-forbidden-env": "A,B", "default-pod-template": "nodeSelector: {disk: ssd}",
+	})
+	o := admissionOptions(config{resolvers: []string{"git"}}, s.Now())
+	d := o.Defaults
+	if !o.ParamEnum || !o.CEL || o.MaxMatrix != 12 || len(o.ForbiddenEnv) != 2 || !o.Resolver("git") || o.Resolver("hub") ||
+		d.RunTimeout() != 7*time.Minute || d.ServiceAccount != "builder" || d.Manager() != "us" || d.Resolver != "git" || d.PodTemplate.NodeSelector["disk"] != "ssd" {
+		t.Errorf("%+v", o)
+	}
 }

@@ -175,6 +175,7 @@ func admissionOptions(cfg config, v *settings.Values) validation.Options {
 			ServiceAccount: v.DefaultServiceAccount,
 			ManagedBy:      v.ManagedByLabel,
 			PodTemplate:    v.PodTemplate,
+			Resolver:       v.DefaultResolver,
 		},
 	}
 }

@@ -28,7 +28,6 @@ func unserved() map[string]map[string][]string {
 			"default-affinity-assistant-pod-template": {},
 			"default-cloud-events-sink":               {},
 			"default-maximum-resolution-timeout":      {"1m"},
-			"default-resolver-type":                   {},
 			"default-sidecar-log-polling-interval":    nil, // nobody polls
 			"default-step-ref-concurrency-limit":      nil, // they are in a cache
 		},

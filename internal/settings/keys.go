@@ -32,6 +32,7 @@ const (
 	NextRun  Effect = "for runs that start after it"
 	NextPod  Effect = "for pods that are made after it"
 	NextTask Effect = "for tasks of pipelines that begin after it"
+	Created  Effect = "for what is created after it, by the webhook"
 	Restart  Effect = "at the next start of the program"
 )
 
@@ -75,6 +76,7 @@ func (v *Values) keys() []Key {
 		{defaults, "default-max-matrix-combinations-count", NextTask, "how many runs a matrix may make", option.Number(&v.MaxMatrix, 256, 1, math.MaxInt32)},
 		{defaults, "default-imagepullbackoff-timeout", AtOnce, "how long a run waits for an image that cannot be pulled, from its first failure; 0 for not at all", patience(&v.ImagePullBackOffTimeout)},
 		{defaults, "default-create-container-error-timeout", AtOnce, "the same for a container that cannot be created", patience(&v.CreateContainerErrorTimeout)},
+		{defaults, "default-resolver-type", Created, "the resolver of references that name neither an object nor a resolver", option.Text(&v.DefaultResolver, "")},
 		{defaults, "default-forbidden-env", NextPod, "variables that pod templates must not set, separated by commas", option.Of(&v.ForbiddenEnv, nil, "list", words, commas)},
 		{defaults, "default-pod-template", NextPod, "what pods get where the pod template of a run leaves it out, field by field", document(&v.PodTemplate)},
 		{defaults, "default-container-resource-requirements", NextPod, "resources of containers that have none, by container name, by prefix-NAME, or by default", document(&v.ContainerResources)},

@@ -255,12 +255,12 @@ func TestSettingsThatMakeNoDifferenceAreNamed(t *testing.T) {
 	_, _, complaints := of(map[string]string{
 		"_example": "words", "keep-pod-on-cancel": "true", "coschedule": "workspaces", "enable-api-fields": "stable",
 		"enable-artifacts": "true", "disable-inline-spec": "", "enable-kubernetes-sidecar": "true", "enable-magic": "true",
-	}, map[string]string{"default-resolver-type": "git", "default-max-matrix-combinations-count": "256", "default-timeout-minuets": "5"})
+	}, map[string]string{"default-cloud-events-sink": "http://here", "default-max-matrix-combinations-count": "256", "default-timeout-minuets": "5"})
 	keys := make([]string, len(complaints))
 	for i, c := range complaints {
 		keys[i] = c.Key
 	}
-	if want := []string{"enable-api-fields", "enable-artifacts", "enable-magic", "default-resolver-type", "default-timeout-minuets"}; !slices.Equal(keys, want) {
+	if want := []string{"enable-api-fields", "enable-artifacts", "enable-magic", "default-cloud-events-sink", "default-timeout-minuets"}; !slices.Equal(keys, want) {
 		t.Errorf("complains of %v, want %v", keys, want)
 	}
 }

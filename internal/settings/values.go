@@ -31,6 +31,7 @@ type Values struct {
 	DefaultServiceAccount       string
 	ManagedByLabel              string
 	MaxMatrix                   int
+	DefaultResolver             string
 	ImagePullBackOffTimeout     time.Duration
 	CreateContainerErrorTimeout time.Duration
 	ForbiddenEnv                []string
