@@ -95,7 +95,7 @@ func watched(t *testing.T) *reflector.Reflector {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, events) //nolint:errcheck // who asked has gone
-		w.(http.Flusher).Flush()  //nolint:forcetypeassert // net/http's can
+		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
 	defer server.Close()
