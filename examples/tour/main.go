@@ -3,6 +3,7 @@
 //
 //	make tour          the whole of it
 //	make tour STEP=1   waits for Enter after each step
+//	make tour WEB=1    as a page, beside the live page of the chain
 //
 // What is printed is what the stages say while they do it: the story in life.txt has
 // the sentences and the commands, and what came of them when it was written down is
@@ -18,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,13 +36,14 @@ var life string
 func main() {
 	flags := flag.NewFlagSet("tour", flag.ExitOnError) // of its own: datadriven has some, too
 	step := flags.Bool("step", false, "wait for Enter after each step")
+	address := flags.String("web", "", "host:port to serve the tour on, as a page")
 	_ = flags.Parse(os.Args[1:]) // ExitOnError
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	s := stage{out: os.Stdout, style: styleOf(os.Stdout)}
 	if *step {
 		s.enter = bufio.NewReader(os.Stdin)
 	}
-	err := s.play(ctx, life)
+	err := s.tour(ctx, *address)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "tour:", err)
@@ -53,6 +56,21 @@ type stage struct {
 	out   io.Writer
 	style style
 	enter *bufio.Reader // nil: without a pause
+}
+
+// tour is the whole of it, here or as a page.
+func (s stage) tour(ctx context.Context, address string) error {
+	if address == "" {
+		return s.play(ctx, life)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("-web %s: %w", address, err)
+	}
+	if _, err := fmt.Fprintf(s.out, "the tour is at http://%s/ until Ctrl-C\n", listener.Addr()); err != nil {
+		return err
+	}
+	return web(ctx, listener, life)
 }
 
 // play plays a story in real time.

@@ -95,14 +95,15 @@ func (w *World) start(ctx context.Context, r resource, selector, via string, res
 	if err != nil {
 		return fmt.Errorf("client of %s: %w", r.name, err)
 	}
-	c := &chain{store: indexer.New(r.name)}
+	c, looks := &chain{store: indexer.New(r.name)}, w.shown.Resource(r.name)
 	c.byOwner = indexer.AddIndex(c.store, "owner", indexer.OwnerUID)
 	c.byFirst = indexer.AddIndex(c.store, "first-owner", firstOwner)
 	c.byLabel = indexer.AddIndex(c.store, "label", indexer.Label("app"))
 	c.fifo = fifo.New(c.store, fifo.Config{Transform: transform.Default()})
 	c.source = reflector.New(client, r.name, c.fifo, reflector.Config{
-		Kind: r.kind, LabelSelector: selector, ResyncPeriod: resync, Rand: rand.NewPCG(1, 2), Trace: w.tracing(r.name, c),
+		Kind: r.kind, LabelSelector: selector, ResyncPeriod: resync, Rand: rand.NewPCG(1, 2), Trace: looks.Source(w.tracing(r.name, c)),
 	})
+	looks.Attach(c.source, c.fifo, c.store)
 	enqueue := handler.Enqueue(r.name, w.queue)
 	if r.kind != crds.KindTaskRun {
 		enqueue = handler.EnqueueOwner(r.name, schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}, w.queue)

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
+	"millrace/crds"
+	"millrace/internal/inspect"
 	"millrace/internal/simulation/apiserver"
 	"millrace/reconcile"
 	"millrace/workqueue"
@@ -35,6 +37,7 @@ type World struct {
 	chains map[string]*chain
 	names  []string // of the chains, in the order in which they were started
 	queue  *workqueue.Queue[types.NamespacedName]
+	shown  *inspect.Inspector
 	gate   *reconcile.Gate
 	asks   map[types.NamespacedName]bool // keys that the queue was asked for
 	uids   map[types.UID]string
@@ -55,16 +58,26 @@ type line struct {
 
 // New makes a world in which nothing runs. settle is synctest.Wait.
 func New(settle func()) *World {
+	return NewShown(settle, inspect.New("story", func() bool { return true }))
+}
+
+// NewShown is New, with somebody who looks on: the live page shows what the story has
+// come to.
+func NewShown(settle func(), shown *inspect.Inspector) *World {
 	w := &World{
 		settle: settle, server: apiserver.New(apiserver.Config{}),
 		chains: map[string]*chain{}, gate: reconcile.NewGate(), asks: map[types.NamespacedName]bool{}, uids: map[types.UID]string{}, newest: map[string]string{},
 	}
 	w.user = w.server.Actor("user")
 	w.http = &http.Transport{DialContext: w.server.Connect("millrace").Dial}
+	w.shown = shown
+	looks := shown.Controller("taskrun", crds.ResourceTaskRuns)
 	w.queue = workqueue.New(workqueue.Config[types.NamespacedName]{
 		Name:  "taskruns",
-		Trace: workqueue.Trace[types.NamespacedName]{OnAsk: w.asked, OnUnpairedDone: w.unpaired},
+		Trace: looks.Queue(workqueue.Trace[types.NamespacedName]{OnAsk: w.asked, OnUnpairedDone: w.unpaired}),
 	})
+	// Workers are in the story's hands, and this pool never runs: it is there to be shown.
+	looks.Attach(w.queue, reconcile.NewPool("taskrun", w.queue, nil, reconcile.PoolConfig{Workers: 1}))
 	return w
 }
 

@@ -54,13 +54,13 @@ var table = map[string][]string{
 	// A program of somebody else's, on the same stages.
 	"examples/foo":  {"reconcile", "handler", "predicate", "indexer", "reflector", "fifo", "transform", "workqueue", "wire", "internal/simulation/apiserver"},
 	"examples/pods": {"reconcile", "handler", "indexer", "reflector", "fifo", "transform", "workqueue", "wire", "internal/simulation/apiserver"},
-	"examples/tour": {"internal/chaintest"},
+	"examples/tour": {"internal/chaintest", "internal/inspect"},
 	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
 	// Beside the chain: what a cluster is measured and tried with.
 	"internal/acceptance": {},
 	"internal/audit":      {},
 	"internal/bench":      {"internal/audit"},
-	"internal/chaintest":  {"reflector", "fifo", "transform", "indexer", "predicate", "handler", "workqueue", "reconcile", "wire", "crds", "internal/simulation/apiserver"},
+	"internal/chaintest":  {"reflector", "fifo", "transform", "indexer", "predicate", "handler", "workqueue", "reconcile", "wire", "crds", "internal/inspect", "internal/simulation/apiserver"},
 	"internal/e2e":        {"internal/audit", "internal/simulation/dialogue"},
 	"internal/e2efaults":  {"crds", "internal/faultproxy", "internal/simulation", "internal/simulation/apiserver"},
 	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
