@@ -128,7 +128,6 @@ func IsArtifact(name string) bool {
 	if name == "artifacts.path" || name == "step.artifacts.path" {
 		return true
 	}
-	rest, ofStep := strings.CutPrefix(name, "steps.")
-	parts := strings.SplitN(rest, ".", 3)
-	return ofStep && len(parts) > 1 && (parts[1] == "inputs" || parts[1] == "outputs")
+	parts := strings.SplitN(name, ".", 4)
+	return len(parts) > 2 && (parts[0] == "steps" || parts[0] == "tasks") && (parts[2] == "inputs" || parts[2] == "outputs")
 }

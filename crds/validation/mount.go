@@ -27,6 +27,19 @@ func (r *report) mounts(mounts []corev1.VolumeMount, at *field.Path) {
 	}
 }
 
+// laterMounts are those of sidecars and StepActions, which Tekton leaves to the API
+// server.
+func (r *report) laterMounts(mounts []corev1.VolumeMount, at *field.Path) {
+	for i, mount := range mounts {
+		switch {
+		case underTekton(mount.MountPath):
+			r.fails(at.Index(i).Child("mountPath"), mount.MountPath, "what is under /tekton is for the controller's own files, but for %s: choose another mountPath", crds.PathHome)
+		case strings.HasPrefix(mount.Name, volumePrefix):
+			r.fails(at.Index(i).Child("name"), mount.Name, "volumes of that name are the controller's own: name one of the task's volumes")
+		}
+	}
+}
+
 // InContainer is the path at which a mount will be: the kubelet begins at the root, and
 // /x/../tekton is /tekton, too (TOB-TKN-4 of Tekton's audit).
 func InContainer(mountPath string) string { return path.Clean("/" + mountPath) }

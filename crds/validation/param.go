@@ -65,9 +65,13 @@ func (r *report) paramName(spec crds.ParamSpec, at *field.Path) {
 		r.invalid(at.Child("name"), spec.Name, "the name of an object can have letters, digits, _ and -, with a letter or _ first; a dot comes before a key: choose another")
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.Properties)) {
-		if !objectName.MatchString(key) {
-			r.invalid(at.Child("properties").Key(key), key, "a key can have letters, digits, _ and -, with a letter or _ first: choose another")
-		}
+		r.keyName(key, at.Child("properties").Key(key))
+	}
+}
+
+func (r *report) keyName(key string, at *field.Path) {
+	if !objectName.MatchString(key) {
+		r.invalid(at, key, "a key can have letters, digits, _ and -, with a letter or _ first: choose another")
 	}
 }
 

@@ -81,13 +81,13 @@ func (r *report) pipelineWorkspaces(declared []crds.PipelineWorkspaceDeclaration
 
 // pipelineUses holds the tasks of a Pipeline to what it declares.
 func (r *report) pipelineUses(spec *crds.PipelineSpec, at *field.Path) {
-	known := &scope{params: paramsOf(spec.Params), workspaces: map[string]bool{}}
+	known := &scope{params: paramsOf(spec.Params), workspaces: map[string]bool{}, loose: true}
 	for _, w := range spec.Workspaces {
 		known.workspaces[w.Name] = true
 	}
 	r.tasksUse(spec.Tasks, known, at.Child("tasks"))
 	r.tasksUse(spec.Finally, known, at.Child("finally"))
-	if slices.ContainsFunc(slices.Concat(spec.Tasks, spec.Finally), isPlain) {
+	if slices.ContainsFunc(slices.Concat(spec.Tasks, spec.Finally), func(t crds.PipelineTask) bool { return t.TaskSpec != nil }) {
 		r.objects(spec.Params, at.Child("params"))
 	}
 }

@@ -88,8 +88,8 @@ func resultSource(name string) string {
 		return ""
 	}
 	one, ok := reference.OfTask("tasks." + rest)
-	if !ok || one.Kind != reference.Result {
-		return ""
+	if !ok || one.Kind != reference.Result || !strings.ContainsAny(name, `"'`) && strings.Count(name, ".") > 4 {
+		return "" // a key of an object is no object
 	}
 	return scope + "." + one.Task
 }

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -113,15 +114,7 @@ func (r *report) taskRunSpecs(spec *crds.PipelineRunSpec, at *field.Path) {
 // the run says of tasks that there are not.
 func (r *report) missingOfRun(run *crds.PipelineRun, at *field.Path) {
 	spec := run.Spec.PipelineSpec
-	given := map[string]bool{}
-	for _, p := range run.Spec.Params {
-		given[p.Name] = true
-	}
-	for i, p := range spec.Params {
-		if p.Default == nil && !given[p.Name] {
-			r.warn(at.Child("params").Index(i), "the run will fail: parameter %q has no default, and the run does not give it: add it to spec.params", p.Name)
-		}
-	}
+	r.unfitParams(run.Spec.Params, spec.Params, at.Child("params"))
 	bound := map[string]bool{}
 	for _, w := range run.Spec.Workspaces {
 		bound[w.Name] = true
@@ -166,6 +159,24 @@ func (r *report) inlineUses(run *crds.PipelineRun, at *field.Path) {
 	}
 	if slices.ContainsFunc(spec.Tasks, isPlain) {
 		r.objects(spec.Params, at.Child("params"))
+		r.inlineNames(run, at)
+	}
+}
+
+// inlineNames: where one task is of steps that are written here, Tekton looks at the names
+// of all parameters of the run.
+func (r *report) inlineNames(run *crds.PipelineRun, at *field.Path) {
+	spec := run.Spec.PipelineSpec
+	declared := paramsOf(spec.Params)
+	r.givenNames(run.Spec.Params, declared, field.NewPath("spec", "params"))
+	for i, p := range spec.Params {
+		r.paramName(p, at.Child("params").Index(i))
+	}
+	for i, t := range spec.Tasks {
+		if t.TaskSpec != nil {
+			maps.Copy(declared, paramsOf(t.TaskSpec.Params))
+		}
+		r.givenNames(t.Params, declared, at.Child("tasks").Index(i).Child("params"))
 	}
 }
 

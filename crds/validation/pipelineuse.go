@@ -79,12 +79,19 @@ func (r *report) use(text string, known *scope, what fits, at *field.Path) {
 	var first *fault
 	name := ""
 	reference.Each(text, func(one string) {
-		if first == nil && (strings.HasPrefix(one, "params.") || strings.HasPrefix(one, "params[")) {
-			first, name = known.judgeUse(one, text, what), one
+		if !strings.HasPrefix(one, "params.") && !strings.HasPrefix(one, "params[") {
+			return
+		}
+		if f := known.judgeUse(one, text, what); f != nil && (first == nil || f.refused && !first.refused) {
+			first, name = f, one
 		}
 	})
-	if first != nil {
+	switch {
+	case first == nil:
+	case first.refused:
 		r.invalid(at, field.OmitValueType{}, "$(%s): %s", name, first.why)
+	default:
+		r.fails(at, field.OmitValueType{}, "$(%s): %s", name, first.why)
 	}
 }
 
@@ -99,6 +106,8 @@ func (s *scope) judgeUse(name, text string, what fits) *fault {
 	switch {
 	case deep(v) && strings.HasPrefix(name, "params."):
 		return wrong("it has more than two dots; if the name of a parameter has them, write $(params[\"<name>\"])")
+	case noReference(name, ok):
+		return unquoted()
 	case !ok || !declared:
 		return s.unknownParam(name)
 	case of.kind == crds.ParamTypeArray && (indexed || isolated && what == wholeArray || isolated && v.Whole() && what != onlyText):

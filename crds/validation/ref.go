@@ -18,6 +18,8 @@ func (r *report) ref(name string, from crds.ResolverRef, at *field.Path) {
 	switch {
 	case from.Resolver != "" && name != "":
 		r.forbidden(at.Child("name"), "a resolver is told by params what to fetch: leave out name, or resolver")
+	case from.Resolver == "" && len(from.Params) > 0 && name == "":
+		r.required(at.Child("resolver"), "params tell a resolver what to fetch: name it; parameters for what is run go beside the reference, not into it")
 	case from.Resolver == "" && len(from.Params) > 0:
 		r.forbidden(at.Child("params"), "they are for a resolver, and none is named: name it in resolver; parameters for what is run go beside the reference, not into it")
 	case from.Resolver == "" && name == "":

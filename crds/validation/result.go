@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"millrace/crds"
+	"millrace/crds/defaulting"
 	"millrace/crds/reference"
 )
 
@@ -42,10 +43,13 @@ func (r *report) declaredResult(name string, kind crds.ParamType, properties map
 	if kind != "" && !r.paramType(kind, at.Child("type")) {
 		return
 	}
-	if kind == crds.ParamTypeObject && properties == nil {
+	switch {
+	case defaulting.ParamType(crds.ParamSpec{Type: kind, Properties: properties}) != crds.ParamTypeObject: // nobody reads them
+	case properties == nil:
 		r.required(at.Child("properties"), "declare the keys of the object: properties: {<key>: {type: string}}")
+	default:
+		r.properties(properties, at.Child("properties"))
 	}
-	r.properties(properties, at.Child("properties"))
 }
 
 // resultValue is that of a result that a step leaves for the task.

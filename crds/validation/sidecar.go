@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,7 +28,7 @@ func (r *report) sidecars(spec *crds.TaskSpec, at *field.Path) {
 		if policy := sidecar.RestartPolicy; policy != nil && *policy != corev1.ContainerRestartPolicyAlways {
 			r.fails(at.Child("restartPolicy"), *policy, "a sidecar is started again when it ends: write %s, or leave it out", corev1.ContainerRestartPolicyAlways)
 		}
-		r.sidecarMounts(sidecar.VolumeMounts, at.Child("volumeMounts"))
+		r.laterMounts(sidecar.VolumeMounts, at.Child("volumeMounts"))
 		r.workspaceUsages(sidecar.Workspaces, workspaces, at.Child("workspaces"))
 	}
 }
@@ -49,15 +47,4 @@ func (r *report) sidecarName(name string, at *field.Path, taken map[string]bool)
 		r.fails(at, name, "another sidecar's container has the name: choose another")
 	}
 	taken[container] = true
-}
-
-func (r *report) sidecarMounts(mounts []corev1.VolumeMount, at *field.Path) {
-	for i, mount := range mounts {
-		switch {
-		case underTekton(mount.MountPath):
-			r.fails(at.Index(i).Child("mountPath"), mount.MountPath, "what is under /tekton is for the controller's own files, but for %s: choose another mountPath", crds.PathHome)
-		case strings.HasPrefix(mount.Name, volumePrefix):
-			r.fails(at.Index(i).Child("name"), mount.Name, "volumes of that name are the controller's own: name one of the task's volumes")
-		}
-	}
 }

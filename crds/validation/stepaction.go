@@ -38,7 +38,7 @@ func (r *report) actionMounts(spec *crds.StepActionSpec, at *field.Path) {
 			r.invalid(at.Index(i).Child("name"), mount.Name, "a StepAction has no volumes, and the task that uses it names one by a parameter: write $(params.<name>)")
 		}
 	}
-	r.mounts(spec.VolumeMounts, at)
+	r.laterMounts(spec.VolumeMounts, at)
 }
 
 // actionVariables: in a script no parameter may be put at all, since the value would be

@@ -69,9 +69,7 @@ func (r *report) taskVariables(spec *crds.TaskSpec, at *field.Path, s *scope) {
 		r.stepVariables(&spec.Steps[i], i, at.Child("steps").Index(i), s)
 	}
 	other := func(at *field.Path, text string) { r.text(at, text, s, place{step: -1}) }
-	texts(spec.StepTemplate, at.Child("stepTemplate"), func(at *field.Path, text string) {
-		r.text(at, text, s, place{step: len(spec.Steps), elements: true, later: true})
-	})
+	r.templateVariables(spec, at.Child("stepTemplate"), s)
 	for i := range spec.Sidecars {
 		r.sidecarVariables(&spec.Sidecars[i], at.Child("sidecars").Index(i), s)
 	}
@@ -79,6 +77,25 @@ func (r *report) taskVariables(spec *crds.TaskSpec, at *field.Path, s *scope) {
 	for i, w := range spec.Workspaces {
 		r.text(at.Child("workspaces").Index(i).Child("mountPath"), w.MountPath, s, place{step: -1})
 	}
+}
+
+// templateVariables looks at what steps have from the template. Tekton looks at that for
+// results of steps, and for artifacts.
+func (r *report) templateVariables(spec *crds.TaskSpec, at *field.Path, s *scope) {
+	if spec.StepTemplate == nil {
+		return
+	}
+	later := *spec.StepTemplate
+	early := crds.StepTemplate{
+		Image: later.Image, WorkingDir: later.WorkingDir, ImagePullPolicy: later.ImagePullPolicy,
+		EnvFrom: later.EnvFrom, VolumeMounts: later.VolumeMounts, VolumeDevices: later.VolumeDevices,
+	}
+	later.Image, later.WorkingDir, later.ImagePullPolicy = "", "", ""
+	later.EnvFrom, later.VolumeMounts, later.VolumeDevices = nil, nil, nil
+	in := place{step: len(spec.Steps), elements: true, early: true}
+	texts(early, at, func(at *field.Path, text string) { r.text(at, text, s, in) })
+	in.later = true
+	texts(later, at, func(at *field.Path, text string) { r.text(at, text, s, in) })
 }
 
 func (r *report) sidecarVariables(sidecar *crds.Sidecar, at *field.Path, s *scope) {

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"millrace/crds"
-	"millrace/crds/defaulting"
-	"millrace/crds/reference"
 )
 
 // TaskRun tells what is wrong with a TaskRun, and with the task that is written in it.
@@ -24,11 +22,13 @@ func TaskRun(run *crds.TaskRun, o Options) (errs field.ErrorList, warnings []str
 	if task := run.Spec.TaskSpec; task != nil {
 		at := field.NewPath("spec", "taskSpec")
 		s := scopeOf(task)
+		r.givenNames(run.Spec.Params, s.params, field.NewPath("spec", "params"))
 		s.give(run.Spec.Params, run.Spec.Workspaces)
+		s.keepArrays(task.Params)
 		r.taskSpec(task, at)
 		r.objects(task.Params, at.Child("params"))
 		r.taskVariables(task, at, s)
-		r.unfitParams(run, at.Child("params"))
+		r.unfitParams(run.Spec.Params, task.Params, at.Child("params"))
 	}
 	return r.result()
 }
@@ -160,24 +160,4 @@ func (r *report) podTemplate(template *crds.PodTemplate, at *field.Path) {
 func (r *report) byDefault(env corev1.EnvVar) bool {
 	template := r.Defaults.PodTemplate
 	return template != nil && slices.ContainsFunc(template.Env, func(e corev1.EnvVar) bool { return equality.Semantic.DeepEqual(e, env) })
-}
-
-// unfitParams warns of values that the task wants, and the run has not, or has of another
-// type. A text that is one reference may become anything.
-func (r *report) unfitParams(run *crds.TaskRun, at *field.Path) {
-	given := make(map[string]crds.ParamValue, len(run.Spec.Params))
-	for _, p := range run.Spec.Params {
-		given[p.Name] = p.Value
-	}
-	for i, spec := range run.Spec.TaskSpec.Params {
-		value, ok := given[spec.Name]
-		want, has := defaulting.ParamType(spec), defaulting.ValueType(value)
-		_, whole := reference.Whole(value.StringVal)
-		switch {
-		case !ok && spec.Default == nil:
-			r.warn(at.Index(i), "the run will fail: parameter %q has no default, and the run does not give it: add it to spec.params", cut(spec.Name))
-		case ok && has != want && !whole:
-			r.warn(at.Index(i), "the run will fail: parameter %q is of type %s, and the run gives it a value of type %s: change one of them", cut(spec.Name), cut(string(want)), has)
-		}
-	}
 }

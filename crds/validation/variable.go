@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,6 +20,7 @@ type scope struct {
 	workspaces map[string]bool
 	steps      steps
 	open       bool // it is part of a pipeline, which hands down parameters and workspaces of its own
+	loose      bool // it is a Pipeline's, whose arrays Tekton does not look for in its tasks
 }
 
 // A param is what a reference has to know of a parameter.
@@ -75,6 +77,16 @@ func (s *scope) give(params crds.Params, workspaces []crds.WorkspaceBinding) {
 	}
 }
 
+// keepArrays: what is declared as an array Tekton looks for as one, whatever is given.
+func (s *scope) keepArrays(specs crds.ParamSpecs) {
+	for _, spec := range specs {
+		if p := s.params[spec.Name]; defaulting.ParamType(spec) == crds.ParamTypeArray {
+			p.kind = crds.ParamTypeArray
+			s.params[spec.Name] = p
+		}
+	}
+}
+
 func keysOf(value crds.ParamValue) map[string]crds.PropertySpec {
 	if value.Type != crds.ParamTypeObject {
 		return nil
@@ -91,7 +103,7 @@ type place struct {
 	strict   bool            // Tekton looks here; elsewhere it finds out when the task runs
 	elements bool            // a whole element can be a whole array: of command and args
 	values   bool            // a whole text can be a whole array or object: the value of a parameter
-	early    bool            // here Tekton looks for results of steps, and for nothing else
+	early    bool            // here Tekton looks for results of steps and artifacts, and for nothing else
 	later    bool            // the results of the steps before it are known
 	script   bool            // the text is a program
 	step     int             // which step it is in; -1 outside of steps
@@ -162,14 +174,14 @@ func (s *scope) judge(name, text string, in place) *fault {
 		return s.judgeParam(name, text, in)
 	case strings.HasPrefix(name, "inputs.params."):
 		return s.judgeOldParam(strings.TrimPrefix(name, "inputs."), text, in)
-	case strings.HasPrefix(name, "context.task.") || strings.HasPrefix(name, "context.taskRun."):
-		return judgeContext(name)
+	case strings.HasPrefix(name, "context.task"):
+		return judgeContext(name, in)
 	case strings.HasPrefix(name, "results.") || strings.HasPrefix(name, "results["):
 		return s.judgeResult(name, in)
 	case strings.HasPrefix(name, "step.results.") && in.results != nil:
 		return judgeOwnResult(name, in)
 	case reference.IsArtifact(name):
-		return wrong("artifacts are not served: leave a result instead")
+		return &fault{refused: true, early: true, fails: true, why: "artifacts are not served: leave a result instead"}
 	case reference.IsStepResult(name):
 		return s.judgeStepResult(name, in)
 	case strings.HasPrefix(name, "workspaces.") && !s.open:
@@ -196,10 +208,16 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	switch {
 	case (!ok || !declared) && s.open:
 		return nil
+	case noReference(name, ok):
+		return unquoted()
 	case !ok || !declared:
 		return s.unknownParam(name)
 	case known.kind == crds.ParamTypeArray:
-		return judgeArray(v, known, text, in)
+		f := judgeArray(v, known, text, in)
+		if _, own := s.params[v.Name]; f != nil && !own && s.beyond.loose {
+			f.refused = false
+		}
+		return f
 	case known.kind == crds.ParamTypeObject:
 		return s.judgeObject(v, known, in)
 	case v.Rest == "" || v.Whole() && in.values || s.declares(v.Name+v.Rest):
@@ -207,6 +225,16 @@ func (s *scope) judgeParam(name, text string, in place) *fault {
 	default:
 		return doubtful("parameter %q is a string, and has no parts: leave out what follows its name", cut(v.Name))
 	}
+}
+
+// noReference tells brackets in which there is no name within quotes. Tekton does not look
+// at them.
+func noReference(name string, isVariable bool) bool {
+	return !isVariable && strings.HasPrefix(name, "params[")
+}
+
+func unquoted() *fault {
+	return doubtful("it is no reference to a parameter: write $(params.<name>), or $(params[\"<name>\"])")
 }
 
 // param is the one of that name: the task's own, or the pipeline's.
@@ -267,13 +295,25 @@ func (s *scope) judgeObject(v reference.Variable, of param, in place) *fault {
 	return f
 }
 
-func judgeContext(name string) *fault {
-	switch name {
-	case "context.taskRun.name", "context.taskRun.namespace", "context.taskRun.uid", "context.task.name", "context.task.retry-count":
-		return nil
-	default:
-		return wrong("there is no such variable; there are context.taskRun.name, .namespace and .uid, context.task.name and .retry-count")
+// judgeContext: in a StepAction Tekton does not look.
+func judgeContext(name string, in place) *fault {
+	const are = "there are context.taskRun.name, .namespace and .uid, context.task.name and .retry-count"
+	for scope, names := range map[string][]string{
+		"context.taskRun": {"name", "namespace", "uid"},
+		"context.task":    {"name", "retry-count"},
+	} {
+		v, is := reference.Of(scope, name)
+		switch {
+		case !is:
+		case !slices.Contains(names, v.Name) || deep(v):
+			return &fault{refused: in.step >= 0, fails: true, why: "there is no such variable; " + are}
+		case v.Rest != "":
+			return doubtful("it is a text, and has no parts: leave out what follows the name; %s", are)
+		default:
+			return nil
+		}
 	}
+	return nil
 }
 
 // judgeResult: Tekton looks for results of the task in scripts only.
@@ -291,8 +331,11 @@ func (s *scope) judgeResult(name string, in place) *fault {
 
 func judgeOwnResult(name string, in place) *fault {
 	v, ok := reference.Of("step.results", name)
-	if ok && in.results[v.Name] && !deep(v) {
+	switch {
+	case ok && in.results[v.Name] && !deep(v):
 		return nil
+	case len(in.results) == 0 && in.step >= 0: // Tekton does not look
+		return &fault{why: "the step declares no results, and this stays as it is written: declare it in the results of the step"}
 	}
 	return wrong("the step has no such result: declare it in the results of the step, or correct the name")
 }
@@ -301,7 +344,7 @@ func (s *scope) judgeStepResult(name string, in place) *fault {
 	step, rest, _ := strings.Cut(strings.TrimPrefix(name, "steps."), ".results.")
 	switch {
 	case !in.later:
-		return &fault{refused: true, early: true, fails: true, why: "what a step has found out is known only in env, command, args and when of the steps after it: pass it by env"}
+		return &fault{refused: in.step >= 0, early: true, fails: true, why: "what a step has found out is known only in env, command, args and when of the steps after it: pass it by env"}
 	case in.step >= 0 && !s.steps.leave(step, rest, in.step):
 		return doubtful("no step before this one declares such a result: declare it in the results of that step, or correct the name")
 	default:

@@ -62,6 +62,9 @@ func disagree(text string) string {
 		"# An index beyond the end is found by the run.":         "the run finds out",
 		"# What the pipeline wants and does not get is told of.": "here it gets all that it wants",
 		"# For instance here.":                                   "the runs of the task find out",
+		"# Tekton looks for no array of the pipeline":            "the runs of the task find out",
+		"# An object has keys, also beside a custom task.":       "a run can do it",
+		"# Beside a task of steps all parameters are named":      "a run can do it",
 	} {
 		if strings.HasPrefix(text, sentence) {
 			return why

@@ -59,6 +59,8 @@ func disagree(text string) string {
 		"# So it is with results of the step.":        "it stays as it is written",
 		"# A word about that comes with it.":          "it does no harm",
 		"# Some variables an administrator keeps.":    "the pod goes without them",
+		"# Nor are there other names within quotes.":  "it stays as it is written",
+		"# What is given beside a task is named":      "a run can do it",
 	} {
 		if strings.HasPrefix(text, sentence) {
 			return why
