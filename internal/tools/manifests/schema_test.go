@@ -91,9 +91,27 @@ func the[T any](t *testing.T, objects []runtime.Object) *T {
 	return found[0]
 }
 
-func TestEachObjectIsWhatTheTypesSay(t *testing.T) {
+// overlays are the objects of each.
+type overlays map[string][]runtime.Object
+
+// Each is rendered once for all of these: that takes longer than to look at it.
+func TestOverlays(t *testing.T) {
+	in := overlays{}
+	for _, name := range []string{"single", "ha", "monitoring"} {
+		in[name] = rendered(t, name)
+	}
+	t.Run("EachObjectIsWhatTheTypesSay", func(t *testing.T) { eachObjectIsWhatTheTypesSay(t, in) })
+	t.Run("SelectorsFindThePodsAndPortsAreTheirs", func(t *testing.T) { selectorsFindThePodsAndPortsAreTheirs(t, in) })
+	t.Run("TwoReplicasHaveALeader", func(t *testing.T) { twoReplicasHaveALeader(t, in) })
+	t.Run("TheImageIsTheOneThatWasAskedFor", func(t *testing.T) { theImageIsTheOneThatWasAskedFor(t, in) })
+	t.Run("TheRuntimeIsToldLessThanTheContainerMayHave", func(t *testing.T) { theRuntimeIsToldLessThanTheContainerMayHave(t, in) })
+	t.Run("WhoMaySpeakToTheController", func(t *testing.T) { whoMaySpeakToTheController(t, in) })
+}
+
+func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
+	t.Helper()
 	for overlay, want := range map[string]int{"single": 15, "ha": 16, "monitoring": 3} {
-		objects := rendered(t, overlay)
+		objects := in[overlay]
 		if len(objects) < want {
 			t.Errorf("%s: has %d objects, and had %d once", overlay, len(objects), want)
 		}
@@ -143,8 +161,9 @@ func TestEveryFileIsNamed(t *testing.T) {
 
 // Whatever selects the controller's pods by labels, or names one of their ports, finds
 // it: a policy that selects nothing protects nobody, and no server complains.
-func TestSelectorsFindThePodsAndPortsAreTheirs(t *testing.T) {
-	objects := slices.Concat(rendered(t, "ha"), rendered(t, "monitoring"))
+func selectorsFindThePodsAndPortsAreTheirs(t *testing.T, in overlays) {
+	t.Helper()
+	objects := slices.Concat(in["ha"], in["monitoring"])
 	pod := the[appsv1.Deployment](t, objects).Spec.Template
 	ports := map[string]bool{}
 	for _, p := range pod.Spec.Containers[0].Ports {
@@ -187,21 +206,23 @@ func TestSelectorsFindThePodsAndPortsAreTheirs(t *testing.T) {
 	}
 }
 
-func TestTwoReplicasHaveALeader(t *testing.T) {
-	deployment := the[appsv1.Deployment](t, rendered(t, "ha"))
+func twoReplicasHaveALeader(t *testing.T, in overlays) {
+	t.Helper()
+	deployment := the[appsv1.Deployment](t, in["ha"])
 	if n := *deployment.Spec.Replicas; n != 2 {
 		t.Errorf("there are %d replicas", n)
 	}
 	if args := deployment.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--leader-elect=true") {
 		t.Errorf("nobody is elected: %v", args)
 	}
-	if budget := the[policyv1.PodDisruptionBudget](t, rendered(t, "ha")).Spec.MaxUnavailable; *budget != intstr.FromInt32(1) {
+	if budget := the[policyv1.PodDisruptionBudget](t, in["ha"]).Spec.MaxUnavailable; *budget != intstr.FromInt32(1) {
 		t.Errorf("%v may be unavailable", budget)
 	}
 }
 
-func TestTheImageIsTheOneThatWasAskedFor(t *testing.T) {
-	container := the[appsv1.Deployment](t, rendered(t, "single")).Spec.Template.Spec.Containers[0]
+func theImageIsTheOneThatWasAskedFor(t *testing.T, in overlays) {
+	t.Helper()
+	container := the[appsv1.Deployment](t, in["single"]).Spec.Template.Spec.Containers[0]
 	if container.Image != image {
 		t.Errorf("the image is %q, want %q", container.Image, image)
 	}
@@ -222,8 +243,9 @@ func TestTheImageIsTheOneThatWasAskedFor(t *testing.T) {
 // The Go runtime knows nothing of a cgroup's memory. It is told a limit that is made of
 // the container's, whatever that is patched to, and a little less: pages of the kernel
 // and of the program's file count as well.
-func TestTheRuntimeIsToldLessThanTheContainerMayHave(t *testing.T) {
-	container := the[appsv1.Deployment](t, rendered(t, "single")).Spec.Template.Spec.Containers[0]
+func theRuntimeIsToldLessThanTheContainerMayHave(t *testing.T, in overlays) {
+	t.Helper()
+	container := the[appsv1.Deployment](t, in["single"]).Spec.Template.Spec.Containers[0]
 	limit := container.Resources.Limits.Memory()
 	var mebibytes string
 	for _, env := range container.Env {
@@ -247,8 +269,9 @@ func TestTheRuntimeIsToldLessThanTheContainerMayHave(t *testing.T) {
 	t.Error("GOMEMLIMIT is not set")
 }
 
-func TestWhoMaySpeakToTheController(t *testing.T) {
-	policy := the[networkingv1.NetworkPolicy](t, rendered(t, "single"))
+func whoMaySpeakToTheController(t *testing.T, in overlays) {
+	t.Helper()
+	policy := the[networkingv1.NetworkPolicy](t, in["single"])
 	open := map[string]bool{}
 	for _, rule := range policy.Spec.Ingress {
 		for _, p := range rule.Ports {
