@@ -127,7 +127,9 @@ func (s *show) tell(w http.ResponseWriter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(shownStory{len(s.scenes), s.played}) // an error is that whoever asked has gone
+	if err := json.NewEncoder(w).Encode(shownStory{len(s.scenes), s.played}); err != nil {
+		panic(http.ErrAbortHandler) // whoever asked has gone
+	}
 }
 
 // framed lets the tour's own page show the live page in itself.
