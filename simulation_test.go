@@ -199,6 +199,9 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 		`seed=20787 workload="quota refuses at first" stale=taskruns:3:12`,
 		// A child that had ended was asked to stop, on an old view of it.
 		`seed=20787 workload="pipeline: restart in the middle" stale=taskruns:20:21`,
+		// A child that had ended before anybody wrote it down was the last that its pipeline
+		// heard of, until the resync.
+		`seed=20787 workload="pipeline: retries" only="user run: blue/p" stale=pipelineruns:1:3`,
 	} {
 		p, err := simulation.ParsePlan(text)
 		if err != nil {

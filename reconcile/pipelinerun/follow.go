@@ -100,15 +100,27 @@ func (d *decision) advance() Plan {
 	}
 	p := d.stops()
 	status := d.Run.Status
-	for _, t := range d.tasks {
-		if t.state != ready {
+	begun := map[*task]bool{}
+	for at := 0; at < len(d.tasks); at++ {
+		t := d.tasks[at]
+		if t.state != ready || begun[t] {
 			continue
 		}
+		begun[t] = true
 		actions, r := d.begin(t)
 		if r != nil {
 			return d.fail(r)
 		}
 		p.Actions = append(p.Actions, actions...)
+		if t.state.done() { // it had been made, and had ended before anybody wrote it down: nobody will tell of that again
+			if r := d.classify(); r != nil {
+				return d.fail(r)
+			}
+			if len(d.need) > 0 {
+				return Plan{Why: "results are needed to go on", Results: slices.Sorted(maps.Keys(d.need))}
+			}
+			at = -1 // others may be ready now
+		}
 		if t.Final && status.FinallyStartTime == nil && t.state == running {
 			at := metav1.NewTime(d.now.Truncate(time.Second))
 			status.FinallyStartTime = &at
