@@ -21,7 +21,7 @@ type Graph struct {
 
 // A Node is what a task is, whatever becomes of it.
 type Node struct {
-	*crds.PipelineTask
+	*crds.PipelineTask // as it is in the pipeline, but for a matrix that says nothing
 
 	Final    bool             // of finally
 	Needs    []int            // those that must be over before this one can begin; rising, each once
@@ -80,8 +80,19 @@ func (g *Graph) Find(name string) (at int, there bool) {
 func (g *Graph) add(tasks []crds.PipelineTask, final bool) {
 	for i := range tasks {
 		g.byName[tasks[i].Name] = len(g.Nodes)
-		g.Nodes = append(g.Nodes, Node{PipelineTask: &tasks[i], Final: final})
+		g.Nodes = append(g.Nodes, Node{PipelineTask: single(&tasks[i]), Final: final})
 	}
+}
+
+// single is a task without its matrix if that says nothing: to Tekton it is none, and the
+// task has one run. Taken as one it would have none, and the pipeline succeed without it.
+func single(t *crds.PipelineTask) *crds.PipelineTask {
+	if t.Matrix == nil || len(t.Matrix.Params)+len(t.Matrix.Include) > 0 {
+		return t
+	}
+	alone := *t
+	alone.Matrix = nil
+	return &alone
 }
 
 // linking is the work of finding what each task needs.

@@ -235,3 +235,19 @@ func FuzzDraw(f *testing.F) {
 		}
 	})
 }
+
+func TestAMatrixOfNothingIsNone(t *testing.T) {
+	spec := crds.PipelineSpec{
+		Tasks:   []crds.PipelineTask{{Name: "a", Matrix: &crds.Matrix{}}, {Name: "b", Matrix: &crds.Matrix{Include: []crds.MatrixInclude{{}}}}},
+		Finally: []crds.PipelineTask{{Name: "c", Matrix: &crds.Matrix{Params: crds.Params{}}}},
+	}
+	g, _ := Draw(&spec, field.NewPath("spec"))
+	for i, want := range []bool{false, true, false} {
+		if got := g.Nodes[i].Matrix != nil; got != want {
+			t.Errorf("task %s fans out: %t", g.Nodes[i].Name, got)
+		}
+	}
+	if spec.Tasks[0].Matrix == nil || spec.Finally[0].Matrix == nil {
+		t.Error("the pipeline was changed")
+	}
+}

@@ -162,7 +162,7 @@ func (r *report) injection(at *field.Path, script string) {
 		}
 	})
 	if first != "" {
-		r.warn(at, "$(%s) is put into the script as it is, so who gives the value can have other commands run: pass it by env, {name: X, value: $(%s)}, and write \"$X\"", cut(first), cut(first))
+		r.warn(at, "$(%s) becomes a part of the script, and whoever gives the value can run commands: pass it by env, as X, and write \"$X\"", cut(first))
 	}
 }
 

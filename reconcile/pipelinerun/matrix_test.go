@@ -82,3 +82,16 @@ func TestMatrixOrder(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// To Tekton it is no matrix; taken as one, the task would have no run, and the pipeline
+// would succeed without it.
+func TestAMatrixOfNothingIsOneRun(t *testing.T) {
+	run, config := runOf(t, "spec: {tasks: [{name: a, matrix: {}, taskRef: {name: t}}]}")
+	w := newWorld(t, run)
+	w.config = config
+	w.tasks = map[string]*crds.TaskSpec{"t": {Steps: []crds.Step{{Image: "x"}}}}
+	w.reconcile()
+	if len(w.created) != 1 || w.run.IsDone() {
+		t.Errorf("%v were created, and the run says %s", w.created, w.run.Succeeded().Message)
+	}
+}
