@@ -26,6 +26,18 @@ func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
 	return object, nil
 }
 
+// List reads objects, all of them in one answer. If one does not decode, the error is an
+// *UnreadableError, and none is returned.
+func List[T any](ctx context.Context, request *rest.Request) ([]T, error) {
+	list, err := Get[struct {
+		Items []T `json:"items"`
+	}](ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
 // Body is the answer's bytes, or the error that they tell of: Raw alone does not
 // read what the server says, and only knows its status code.
 func Body(result rest.Result) ([]byte, error) {

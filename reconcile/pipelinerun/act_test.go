@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -713,6 +714,45 @@ func TestARefusalOfWhatIsThereIsNoEnd(t *testing.T) {
 			t.Errorf("%d were made", n)
 		}
 	})
+}
+
+// A run that is cancelled while the cache of TaskRuns stands still asks the server for
+// its children: it stops them, and does not end before they have (seed 207873).
+func TestAChildThatNoCacheShowsIsStoppedToo(t *testing.T) {
+	for name, label := range map[string]string{"as it was made": `{}`, "without its label": `{"metadata":{"labels":{"tekton.dev/pipelineRun":null}}}`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, oneTask)
+				c.settle(nil)
+				seen := label != `{}` // who has lost its label is found by the cache alone
+				raw := must(jsonpatch.MergePatch(c.objects[crds.ResourceTaskRuns]["run-a"], []byte(label)))
+				c.remove(crds.ResourceTaskRuns, "run-a")
+				c.frozen = !seen
+				c.put(crds.ResourceTaskRuns, "run-a", raw)
+				// What was to name the child was refused, since somebody cancelled the run.
+				c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"Cancelled"},"status":{"childReferences":null}}`)
+				c.gate.doubt = true
+				if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
+					t.Fatal(err)
+				}
+				if child := c.taskRun("run-a"); child.Spec.Status != crds.TaskRunSpecStatusCancelled {
+					t.Errorf("the child was not asked to stop: %v", c.calls)
+				}
+				if c.gate.doubt {
+					t.Error("it is in doubt still")
+				}
+				c.settle(nil)
+				if run := c.run(); run.IsDone() || len(run.Status.ChildReferences) != 1 {
+					t.Errorf("before the child has ended: %+v", run.Status)
+				}
+				c.ends("run-a", corev1.ConditionFalse, "TaskRunCancelled")
+				c.settle(nil)
+				if run := c.run(); !run.IsDone() || len(run.Status.ChildReferences) != 1 {
+					t.Errorf("after that: %+v", run.Status)
+				}
+			})
+		})
+	}
 }
 
 // A child that was deleted is looked for on the server once, and not at each look.

@@ -2,7 +2,9 @@ package pipelinerun
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,25 +26,32 @@ type Children struct {
 	cache  *indexer.Indexer
 	index  *indexer.Index[types.UID]
 	decode func(*wire.Object) (child, error) // of one whose facets are not known
+	served func(context.Context, Client, *crds.PipelineRun) ([]child, error)
 }
 
 // TaskRunsOf adds an index to the cache of TaskRuns, whose source has to be given the
 // facets.
 func TaskRunsOf(cache *indexer.Indexer, facets Facets) Children {
-	return childrenOf(crds.KindTaskRun, cache, facets, ofTaskRun)
+	return childrenOf(crds.KindTaskRun, cache, facets, ofTaskRun, Client.ListTaskRuns)
 }
 
 // CustomRunsOf is TaskRunsOf for CustomRuns.
 func CustomRunsOf(cache *indexer.Indexer, facets Facets) Children {
-	return childrenOf(crds.KindCustomRun, cache, facets, ofCustomRun)
+	return childrenOf(crds.KindCustomRun, cache, facets, ofCustomRun, Client.ListCustomRuns)
 }
 
 // PipelineRunsOf is TaskRunsOf for PipelineRuns, which may be made by others.
 func PipelineRunsOf(cache *indexer.Indexer, facets Facets) Children {
-	return childrenOf(crds.KindPipelineRun, cache, facets, ofPipelineRun)
+	return childrenOf(crds.KindPipelineRun, cache, facets, ofPipelineRun, Client.ListPipelineRuns)
 }
 
-func childrenOf[T any](kind string, cache *indexer.Indexer, facets Facets, summary func(*T) child) Children {
+// lists is a method of Client.
+type lists[T any] func(c Client, ctx context.Context, run types.NamespacedName) ([]T, error)
+
+func childrenOf[T any, P interface {
+	*T
+	metav1.Object
+}](kind string, cache *indexer.Indexer, facets Facets, summary func(*T) child, list lists[T]) Children {
 	return Children{
 		kind: kind, facets: facets, cache: cache,
 		index: indexer.AddIndex(cache, "controller", controllerUID),
@@ -53,7 +62,40 @@ func childrenOf[T any](kind string, cache *indexer.Indexer, facets Facets, summa
 			}
 			return summary(&run), nil
 		},
+		served: func(ctx context.Context, client Client, run *crds.PipelineRun) (children []child, err error) {
+			all, err := list(client, ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Name})
+			for i := range all {
+				if metav1.IsControlledBy(P(&all[i]), run) {
+					children = append(children, summary(&all[i]))
+				}
+			}
+			return children, err
+		},
 	}
+}
+
+// settle is what there is of a run's children where the cache cannot be trusted: what
+// the server has, and what only the cache has, which has gone since, or has lost the
+// label by which it is asked for.
+func (c Children) settle(ctx context.Context, client Client, run *crds.PipelineRun, cached []*child) ([]*child, error) {
+	served, err := c.served(ctx, client, run)
+	if unreadable := new(call.UnreadableError); errors.As(err, &unreadable) {
+		return cached, nil // one of them is damaged, and the cache reads what can be read of it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %ss: %w", c.kind, err)
+	}
+	settled, of := make([]*child, len(served), len(served)+len(cached)), map[string]bool{}
+	for i := range served {
+		settled[i], of[served[i].Name] = &served[i], true
+	}
+	for _, one := range cached {
+		if !of[one.Name] {
+			settled = append(settled, one)
+		}
+	}
+	slices.SortFunc(settled, func(a, b *child) int { return strings.Compare(a.Name, b.Name) })
+	return settled, nil
 }
 
 // controllerUID is that of the PipelineRun that made the object. Other owners have not.

@@ -25,6 +25,11 @@ type Client interface {
 	GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error)
 	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
 	GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error)
+	// ListTaskRuns and the like read what the server holds now of the runs that have the
+	// label of a PipelineRun.
+	ListTaskRuns(ctx context.Context, run types.NamespacedName) ([]crds.TaskRun, error)
+	ListCustomRuns(ctx context.Context, run types.NamespacedName) ([]crds.CustomRun, error)
+	ListPipelineRuns(ctx context.Context, run types.NamespacedName) ([]crds.PipelineRun, error)
 	// PatchPipelineRun applies a JSON merge patch, PatchPipelineRunStatus one or a JSON
 	// patch; they return the resource version that came of it.
 	PatchPipelineRun(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
@@ -89,6 +94,26 @@ func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*
 // GetCustomRun reads a CustomRun.
 func (c *APIClient) GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error) {
 	return call.Get[crds.CustomRun](ctx, at(c.beta.Get(), crds.ResourceCustomRuns, key))
+}
+
+// ListTaskRuns reads the TaskRuns that have the label of a PipelineRun.
+func (c *APIClient) ListTaskRuns(ctx context.Context, run types.NamespacedName) ([]crds.TaskRun, error) {
+	return call.List[crds.TaskRun](ctx, of(c.tekton.Get(), crds.ResourceTaskRuns, run))
+}
+
+// ListCustomRuns reads the CustomRuns that do.
+func (c *APIClient) ListCustomRuns(ctx context.Context, run types.NamespacedName) ([]crds.CustomRun, error) {
+	return call.List[crds.CustomRun](ctx, of(c.beta.Get(), crds.ResourceCustomRuns, run))
+}
+
+// ListPipelineRuns reads the PipelineRuns that do.
+func (c *APIClient) ListPipelineRuns(ctx context.Context, run types.NamespacedName) ([]crds.PipelineRun, error) {
+	return call.List[crds.PipelineRun](ctx, of(c.tekton.Get(), crds.ResourcePipelineRuns, run))
+}
+
+// of selects what has the label of a PipelineRun.
+func of(request *restclient.Request, resource string, run types.NamespacedName) *restclient.Request {
+	return request.Namespace(run.Namespace).Resource(resource).Param("labelSelector", labelPipelineRun+"="+run.Name)
 }
 
 // PatchPipelineRun patches metadata.

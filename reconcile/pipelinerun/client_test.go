@@ -108,12 +108,22 @@ func TestReadsOnTheWire(t *testing.T) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Error(err)
 	}
+	w.answer = map[string]any{"items": []any{map[string]any{"metadata": map[string]any{"name": "child"}}}}
+	tasks, err1 := c.ListTaskRuns(ctx, key)
+	customs, err2 := c.ListCustomRuns(ctx, key)
+	pipelines, err3 := c.ListPipelineRuns(ctx, key)
+	if err := errors.Join(err1, err2, err3); err != nil || len(tasks) != 1 || len(customs) != 1 || len(pipelines) != 1 || tasks[0].Name != "child" {
+		t.Errorf("%v %v %v, %v", tasks, customs, pipelines, err)
+	}
 	want := []string{
 		"GET /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x",
 		"GET /apis/tekton.dev/v1/namespaces/ns/pipelines/x",
 		"GET /apis/tekton.dev/v1/namespaces/ns/tasks/x",
 		"GET /apis/tekton.dev/v1/namespaces/ns/taskruns/x",
 		"GET /apis/tekton.dev/v1beta1/namespaces/ns/customruns/x",
+		"GET /apis/tekton.dev/v1/namespaces/ns/taskruns?labelSelector=tekton.dev%2FpipelineRun%3Dx",
+		"GET /apis/tekton.dev/v1beta1/namespaces/ns/customruns?labelSelector=tekton.dev%2FpipelineRun%3Dx",
+		"GET /apis/tekton.dev/v1/namespaces/ns/pipelineruns?labelSelector=tekton.dev%2FpipelineRun%3Dx",
 	}
 	if diff := cmp.Diff(want, w.seen); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

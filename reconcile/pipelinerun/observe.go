@@ -17,8 +17,10 @@ import (
 )
 
 // observe collects what a plan needs, from the caches where they can be trusted.
-// They cannot after a write without an answer: then the server is asked for the run,
-// and the children's names say the rest, since none of them can be made twice.
+// They cannot after a write without an answer, nor while they have not seen a write for
+// long: then the server is asked for the run and for its children. That none of those
+// can be made twice is not enough: a run that is cancelled would end before children
+// that it does not see (seed 207873).
 // known is the run, where it need not be decoded again. nil means: no such run.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
@@ -33,14 +35,14 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, know
 	if err := r.observeRun(ctx, key, doubt, o); err != nil || o.Run == nil {
 		return nil, err
 	}
-	if doubt {
-		r.parts.Gate.Clear(key)
-	}
 	if !o.config.ours(o.Run) {
 		return o, nil // not a call for what is another controller's
 	}
-	if err := r.observeChildren(o); err != nil {
+	if err := r.observeChildren(ctx, key, doubt, o); err != nil {
 		return nil, err
+	}
+	if doubt {
+		r.parts.Gate.Clear(key)
 	}
 	return o, r.observePipeline(ctx, o)
 }
@@ -100,7 +102,7 @@ func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *
 	return nil
 }
 
-func (r *Reconciler) observeChildren(o *observation) error {
+func (r *Reconciler) observeChildren(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
 	before := o.sights
 	o.sights = make([]sight, len(r.parts.Caches.Children))
 	for i, children := range r.parts.Caches.Children {
@@ -113,13 +115,29 @@ func (r *Reconciler) observeChildren(o *observation) error {
 			return err
 		}
 		o.sights[i] = now
+		found := now.children
+		if doubt {
+			if found, err = r.settle(ctx, key, children, o.Run, found); err != nil {
+				return err
+			}
+		}
 		if len(o.Children) == 0 {
-			o.Children = slices.Clip(now.children) // most runs have children of one kind
+			o.Children = slices.Clip(found) // most runs have children of one kind
 			continue
 		}
-		o.Children = append(o.Children, now.children...)
+		o.Children = append(o.Children, found...)
 	}
 	return nil
+}
+
+// settle asks the server for children of one kind, and has the next reconcile wait for
+// the cache to have seen them.
+func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, of Children, run *crds.PipelineRun, cached []*child) ([]*child, error) {
+	settled, err := of.settle(ctx, r.parts.Client, run, cached)
+	for _, one := range settled {
+		r.parts.Gate.Wrote(key, of.cache, one.Version)
+	}
+	return settled, err
 }
 
 // observePipeline fetches the Pipeline of a run that has not resolved it yet. One

@@ -24,6 +24,7 @@ import (
 	"millrace/crds"
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/reconcile/call"
 	"millrace/wire"
 )
 
@@ -245,6 +246,41 @@ func (s *server) GetTaskRun(_ context.Context, key types.NamespacedName) (*crds.
 
 func (s *server) GetCustomRun(_ context.Context, key types.NamespacedName) (*crds.CustomRun, error) {
 	return read[crds.CustomRun](s, crds.ResourceCustomRuns, key)
+}
+
+func (s *server) ListTaskRuns(_ context.Context, run types.NamespacedName) ([]crds.TaskRun, error) {
+	return list[crds.TaskRun](s, crds.ResourceTaskRuns, run)
+}
+
+func (s *server) ListCustomRuns(_ context.Context, run types.NamespacedName) ([]crds.CustomRun, error) {
+	return list[crds.CustomRun](s, crds.ResourceCustomRuns, run)
+}
+
+func (s *server) ListPipelineRuns(_ context.Context, run types.NamespacedName) ([]crds.PipelineRun, error) {
+	return list[crds.PipelineRun](s, crds.ResourcePipelineRuns, run)
+}
+
+// list is what has the label of a run.
+func list[T any](s *server, resource string, run types.NamespacedName) ([]T, error) {
+	if done, err := s.enter("list %s of %s", resource, run.Name); !done || err != nil {
+		return nil, err
+	}
+	var items []T
+	for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
+		var meta metav1.PartialObjectMetadata
+		if err := json.Unmarshal(s.objects[resource][name], &meta); err != nil {
+			return nil, err
+		}
+		if meta.Labels[labelPipelineRun] != run.Name {
+			continue
+		}
+		var item T
+		if err := json.Unmarshal(s.objects[resource][name], &item); err != nil {
+			return nil, &call.UnreadableError{Err: err}
+		}
+		items = append(items, item)
+	}
+	return items, nil
 }
 
 func (s *server) PatchPipelineRun(_ context.Context, key types.NamespacedName, patch []byte) (string, error) {
