@@ -27,7 +27,7 @@ func serveDebug(ctx context.Context, cfg config, rc *rest.Config, on machine, pa
 		if err != nil {
 			return err
 		}
-		defer listener.Close() //nolint:errcheck // the server has closed it already, if there was one
+		defer listener.Close() // the server has closed it already, if there was one
 		guarded, err := guardOf(rc)
 		if err != nil {
 			return err

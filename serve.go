@@ -85,7 +85,7 @@ const unheard = 5 * time.Minute
 // fail; an outage of the API server, however long, does not.
 func liveness(chains []chain, pools ...*reconcile.Pool) func() error {
 	return func() error {
-		var dead []error
+		dead := make([]error, 0, 2*len(chains)+len(pools))
 		for _, c := range chains {
 			dead = append(dead, c.source.Stuck(), storeStuck(c))
 		}
