@@ -56,6 +56,9 @@ const (
 	// TaskRunReasonPodDeleted: somebody deleted the pod after a step had begun. A
 	// word of ours: Tekton runs the steps again.
 	TaskRunReasonPodDeleted TaskRunReason = "PodDeleted"
+	// TaskRunReasonClaimLost: a claim that was made for a workspace of the run is gone. A
+	// word of ours: Tekton goes on with an empty one.
+	TaskRunReasonClaimLost TaskRunReason = "WorkspaceClaimLost"
 	// TaskRunReasonStepOOM: a step was killed for want of memory.
 	TaskRunReasonStepOOM TaskRunReason = "StepOOM"
 	// TaskRunReasonStepFailed: a step ended with an error, or could not start.

@@ -81,6 +81,8 @@ func verb(action Action) string {
 		return "create pod"
 	case CreateClaim:
 		return "create PersistentVolumeClaim"
+	case FindClaim:
+		return "look for PersistentVolumeClaim"
 	case DeletePod:
 		return "delete pod"
 	case StopPod:
@@ -103,6 +105,8 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 		return r.createPod(ctx, key, o, a.Pod)
 	case CreateClaim:
 		return r.createClaim(ctx, o, a.Claim)
+	case FindClaim:
+		return r.findClaim(ctx, o, types.NamespacedName{Namespace: key.Namespace, Name: a.Name})
 	case CreateRequest:
 		return r.createRequest(ctx, o, a.Request)
 	case DeletePod:
@@ -226,6 +230,16 @@ func (r *Reconciler) createClaim(ctx context.Context, o *observation, claim *cor
 	default:
 		return false, err
 	}
+}
+
+// findClaim has the plan made again if the claim is not there.
+func (r *Reconciler) findClaim(ctx context.Context, o *observation, key types.NamespacedName) (again bool, err error) {
+	there, err := r.parts.Client.HasClaim(ctx, key)
+	if err != nil || there {
+		return false, err
+	}
+	o.LostClaim = key.Name
+	return true, nil
 }
 
 // createRequest asks a resolver. A request of that name which was not found to be ours

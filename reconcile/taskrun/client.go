@@ -44,7 +44,8 @@ type Client interface {
 	PatchTaskRunStatus(ctx context.Context, key types.NamespacedName, patch []byte) (resourceVersion string, err error)
 	// CreatePod returns the pod as the server has made it.
 	CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error)
-	// HasClaim tells whether there is a PersistentVolumeClaim of that name.
+	// HasClaim tells whether there is a PersistentVolumeClaim of that name; one that is
+	// being deleted is none, since it does not come back.
 	HasClaim(ctx context.Context, key types.NamespacedName) (bool, error)
 	// CreateClaim creates a PersistentVolumeClaim.
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
@@ -174,14 +175,15 @@ func (c *APIClient) CreatePod(ctx context.Context, pod *corev1.Pod) (*corev1.Pod
 
 // HasClaim looks for a PersistentVolumeClaim.
 func (c *APIClient) HasClaim(ctx context.Context, key types.NamespacedName) (bool, error) {
-	err := c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("persistentvolumeclaims").Name(key.Name).Do(ctx).Error()
+	claim := &corev1.PersistentVolumeClaim{}
+	err := c.core.Get().MaxRetries(0).Namespace(key.Namespace).Resource("persistentvolumeclaims").Name(key.Name).Do(ctx).Into(claim)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("get PersistentVolumeClaim: %w", err)
 	}
-	return true, nil
+	return claim.DeletionTimestamp == nil, nil
 }
 
 // CreateClaim creates a PersistentVolumeClaim.

@@ -69,8 +69,13 @@ func TestWritesOnTheWire(t *testing.T) {
 	if err := c.CreateClaim(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}); err != nil {
 		t.Errorf("claim: %v", err)
 	}
+	w.answer = &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}}
 	if there, err := c.HasClaim(ctx, types.NamespacedName{Namespace: "ns", Name: "c"}); !there || err != nil {
 		t.Errorf("the claim is there: %t %v", there, err)
+	}
+	w.answer = &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
+	if there, err := c.HasClaim(ctx, types.NamespacedName{Namespace: "ns", Name: "c"}); there || err != nil {
+		t.Errorf("a claim that is being deleted is there: %t %v", there, err)
 	}
 	want := []string{
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x/status application/merge-patch+json {"status":{}}`,

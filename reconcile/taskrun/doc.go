@@ -35,7 +35,9 @@
 //  6. A pod that vanishes before its first step has begun is made again. After
 //     that the run fails with PodDeleted, and nothing runs twice unasked.
 //     With retries each attempt has its own pod, name, time and number, and all of
-//     them run what was written down at first.
+//     them run what was written down at first. A claim that was made for a workspace
+//     is made once: after an attempt that has begun the next one has it or there is
+//     none, and the run ends with WorkspaceClaimLost.
 //  7. Text put in for $(...) is never looked at again: not here, not when the pod is
 //     made of what was written down, and not by the entrypoint.
 //  8. What is not served is refused by name, never passed over.

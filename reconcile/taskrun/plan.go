@@ -58,6 +58,9 @@ type observation struct {
 	// Refused is the server's answer to the creation of the pod, or of a claim that it
 	// needs, in this reconcile.
 	Refused error
+	// LostClaim is a claim of the run's own that a plan had looked for, and that the
+	// server has no more; empty as a rule.
+	LostClaim string
 	// NotBefore is when a pod that was refused in an earlier reconcile may be tried
 	// again.
 	NotBefore time.Time
@@ -112,6 +115,9 @@ type CreatePod struct{ Pod *corev1.Pod }
 // CreateClaim creates a claim for a workspace of the run.
 type CreateClaim struct{ Claim *corev1.PersistentVolumeClaim }
 
+// FindClaim sees to it that a claim of the run's own is there yet.
+type FindClaim struct{ Name string }
+
 // CreateRequest asks a resolver for the task, unless it has been asked.
 type CreateRequest struct{ Request *crds.ResolutionRequest }
 
@@ -135,6 +141,7 @@ func (PatchMetadata) action() {}
 func (PatchStatus) action()   {}
 func (CreatePod) action()     {}
 func (CreateClaim) action()   {}
+func (FindClaim) action()     {}
 func (CreateRequest) action() {}
 func (DeletePod) action()     {}
 func (StopPod) action()       {}
@@ -156,6 +163,8 @@ func (a CreatePod) String() string {
 func (a CreateRequest) String() string { return "create ResolutionRequest " + a.Request.Name }
 
 func (a CreateClaim) String() string { return "create claim " + a.Claim.Name }
+
+func (a FindClaim) String() string { return "look for claim " + a.Name }
 
 func (a DeletePod) String() string { return fmt.Sprintf("delete pod %s, uid %s", a.Name, a.UID) }
 func (a StopPod) String() string   { return fmt.Sprintf("stop pod %s, uid %s", a.Name, a.UID) }
@@ -420,6 +429,9 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 	if d.Refused != nil {
 		return d.refusedPod(status)
 	}
+	if d.LostClaim != "" {
+		return d.refuse(claimLost(d.LostClaim))
+	}
 	if wait := d.NotBefore.Sub(d.now); wait > 0 {
 		return Plan{Why: "the pod was refused a moment ago", Requeue: reconcile.Soonest(d.untilTimeout(status), wait)}
 	}
@@ -446,9 +458,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 	}
 	p := d.write(why, status)
 	p.Actions = append(first, p.Actions...)
-	for _, claim := range sketch.workspaces.claims(d.Run) {
-		p.Actions = append(p.Actions, CreateClaim{claim})
-	}
+	p.Actions = append(p.Actions, d.provide(sketch.workspaces.claims(d.Run))...)
 	p.Actions = append(p.Actions, CreatePod{Pod: pod})
 	p.Requeue = reconcile.Soonest(d.untilTimeout(status), unseen)
 	return p
@@ -542,6 +552,9 @@ func (d decision) retry(status crds.TaskRunStatus, condition crds.Condition) Pla
 	}
 	earlier.ObservedGeneration = d.Run.Generation
 	status.RetriesStatus = append(slices.Clip(status.RetriesStatus), earlier)
+	if begun(earlier.Steps) || d.hasBegun(d.Run) {
+		status.Annotations = d.claimsUsed()
+	}
 	status.StartTime, status.CompletionTime, status.PodName = nil, nil, ""
 	status.Steps, status.Sidecars, status.Results = nil, nil, nil
 	p := d.write("the attempt failed and another follows: "+condition.Reason, d.set(status, ongoing(crds.TaskRunReasonToBeRetried, condition.Message)))
@@ -668,7 +681,7 @@ func (d decision) follow() Plan {
 		return d.giveUp(status, straw.refusal(d.Run))
 	}
 	if isPending(pod) && !podBegun(pod) {
-		return d.await(status, until)
+		return d.awaitClaims(status, d.await(status, until))
 	}
 	return d.running("steps are running", status)
 }

@@ -1,0 +1,93 @@
+package taskrun
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+	"millrace/reconcile"
+)
+
+// A claim that was made for a run may be deleted under it. What an attempt has left in
+// it is lost then, and no later one is to work on an empty volume as if nothing had
+// happened (docs/decisions/0024). As long as no step has begun, there is nothing to lose.
+
+// claimsAnnotation, in the status, says of an attempt that is over that it has begun,
+// and may have written to the run's claims. Its steps do not always tell: they may have
+// been seen to begin, and their pod be gone, before that could be written.
+const (
+	claimsAnnotation = "millrace.dev/workspace-claims"
+	claimsInUse      = "in-use"
+)
+
+// claimsUsed are the annotations of the status of a run whose attempt has begun.
+func (d decision) claimsUsed() map[string]string {
+	if len(d.ownClaims()) == 0 {
+		return d.Run.Status.Annotations
+	}
+	return merged(d.Run.Status.Annotations, map[string]string{claimsAnnotation: claimsInUse})
+}
+
+// ownClaims are those that the run's pod has of the run itself.
+func (d decision) ownClaims() []*corev1.PersistentVolumeClaim {
+	spec := d.Run.Status.TaskSpec
+	if spec == nil {
+		return nil
+	}
+	w, err := bind(d.Run, spec.Workspaces, runVariables(d.Run, spec), d.config)
+	if err != nil {
+		return nil
+	}
+	return w.claims(d.Run)
+}
+
+// provide sees to it that the claims are there before the pod is.
+func (d decision) provide(claims []*corev1.PersistentVolumeClaim) []Action {
+	used := d.Run.Status.Annotations[claimsAnnotation] == claimsInUse
+	var actions []Action
+	for _, claim := range claims {
+		if used {
+			actions = append(actions, FindClaim{claim.Name})
+			continue
+		}
+		actions = append(actions, CreateClaim{claim})
+	}
+	return actions
+}
+
+// awaitClaims adds to what is done about a pending pod: a claim of the run's own that
+// the scheduler has something against is looked for, and the attempt ends if it is gone.
+// The scheduler alone is not believed: it may not have been told of a new claim yet.
+// A claim of somebody else's may be yet to come.
+func (d decision) awaitClaims(status crds.TaskRunStatus, p Plan) Plan {
+	if d.LostClaim != "" {
+		return d.giveUp(status, claimLost(d.LostClaim))
+	}
+	complaint := unschedulable(d.Pod)
+	if !strings.Contains(complaint, "persistentvolumeclaim ") {
+		return p
+	}
+	for _, claim := range d.ownClaims() {
+		if strings.Contains(complaint, fmt.Sprintf("persistentvolumeclaim %q", claim.Name)) {
+			p.Actions = append(p.Actions, FindClaim{claim.Name})
+			p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
+		}
+	}
+	return p
+}
+
+func claimLost(name string) *refusal {
+	return &refusal{crds.TaskRunReasonClaimLost, fmt.Sprintf("the PersistentVolumeClaim %q, which was made for a workspace of this run, has been deleted, and what was in it is lost", name)}
+}
+
+// unschedulable is why there is no node for the pod, in the scheduler's words.
+func unschedulable(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
