@@ -188,6 +188,7 @@ func damages() []disruption {
 	}
 	return []disruption{
 		claim("claim loses its owner", func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences = nil }),
+		claim(claimCollected, func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences[0].UID = nobody }),
 		pod("pod loses its label", func(p *corev1.Pod) { delete(p.Labels, "tekton.dev/taskRun") }),
 		pod("pod gets the label of another run", func(p *corev1.Pod) { p.Labels["tekton.dev/taskRun"] = "another" }),
 		pod("pod loses its owner", func(p *corev1.Pod) { p.OwnerReferences = nil }),
@@ -222,12 +223,20 @@ func (w *World) damagePod(kind string, key types.NamespacedName, damage func(*co
 	}
 }
 
+// claimCollected has the garbage collector delete the claim.
+const claimCollected = "claim gets an owner that is not there"
+
 // damageClaim changes a claim that was made for a run, and is its own yet. The run is
-// to come to what it comes to without that.
+// to come to what it comes to without that, unless the claim goes.
 func (w *World) damageClaim(kind string, key types.NamespacedName, damage func(*corev1.PersistentVolumeClaim)) {
 	o, ok := w.Server.Object("persistentvolumeclaims", key)
 	if !ok || metav1.GetControllerOf(o) == nil {
 		return
+	}
+	if kind == claimCollected {
+		w.mu.Lock()
+		w.facts.disturbOwner(o, kind)
+		w.mu.Unlock()
 	}
 	if _, err := apiserver.Change(w.Server.Actor("foreign writer"), "persistentvolumeclaims", "", key, damage); err == nil {
 		w.hit(kind)

@@ -11,19 +11,26 @@ import (
 )
 
 // oneClaim is the part of I3 that is about claims: what an attempt has left in its
-// workspace is there for the next one.
+// workspace is there for the next one. A claim that somebody deletes before a step has
+// begun may be made again: there is nothing in it.
 func oneClaim(f *Facts, report report) Check {
 	made := map[types.NamespacedName]bool{} // names have the run's UID in them
-	return Check{See: func(e apiserver.Exchange) {
+	names := map[types.UID]int{}
+	lives := podLives{}
+	return Check{Told: lives.tell, See: func(e apiserver.Exchange) {
+		lives.see(e)
+		lives.note(e)
 		if uid, ok := born(e, "persistentvolumeclaims"); ok {
-			if made[e.Key] {
-				report("%s is made a second time", e.Key)
+			if !made[e.Key] {
+				names[uid]++
+			} else if slices.ContainsFunc(lives.of(uid), func(l *podLife) bool { return l.knownTo(e.Actor) }) {
+				report("%s is made a second time, though a step of its run has begun", e.Key)
 			}
 			made[e.Key] = true
 			if run := f.Runs[uid]; run == nil {
 				report("%s is made, and there is no run that it is for", e.Key)
-			} else if most := templates(run); f.ClaimsMade[uid] > most {
-				report("%s is claim %d of a run that has %d templates", e.Key, f.ClaimsMade[uid], most)
+			} else if most := templates(run); names[uid] > most {
+				report("%s is claim %d of a run that has %d templates", e.Key, names[uid], most)
 			}
 		}
 		if uid, ok := born(e, "pods"); ok && f.Runs[uid] != nil {

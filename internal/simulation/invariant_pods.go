@@ -52,21 +52,33 @@ func (p podLives) see(e apiserver.Exchange) {
 	life.begun = life.begun || firstStepRan(pod)
 }
 
-// note takes note of what the status of a run says of its pod.
+// note takes note of what the status of a run says of its pods.
 func (p podLives) note(e apiserver.Exchange) {
 	if e.Resource != "taskruns" || !e.Committed() || e.After == nil {
 		return
 	}
 	run := apiserver.Into[crds.TaskRun](e.After)
-	for _, step := range run.Status.Steps {
-		if step.Running == nil && step.Terminated == nil {
-			continue
-		}
-		for _, life := range p.of(run.UID) {
-			life.noted = life.noted || life.key.Name == run.Status.PodName
+	for _, attempt := range append(slices.Clip(run.Status.RetriesStatus), run.Status) {
+		for _, step := range attempt.Steps {
+			if step.Running == nil && step.Terminated == nil {
+				continue
+			}
+			for _, life := range p.of(run.UID) {
+				life.noted = life.noted || life.key.Name == attempt.PodName
+			}
 		}
 	}
 }
+
+// tell takes note of whom a watch tells that a first step has run.
+func (p podLives) tell(e apiserver.Event) {
+	if life := p[e.Object.GetUID()]; life != nil && e.Watch.Resource == "pods" && firstStepRan(apiserver.Into[corev1.Pod](e.Object)) {
+		life.told[e.Watch.Actor] = true
+	}
+}
+
+// knownTo says whether a process can know that the pod's first step has begun.
+func (l *podLife) knownTo(actor string) bool { return l.begun && (l.told[actor] || l.noted) }
 
 // told to end: its time was cut to nothing.
 func told(pod *corev1.Pod) bool {
@@ -186,8 +198,8 @@ func nothingTwice(f *Facts, report report) Check {
 					if earlier.key != e.Key {
 						continue // another attempt's
 					}
-					if told := earlier.told[e.Actor]; earlier.begun && (told || earlier.noted) {
-						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t; the run's status says so: %t)", e.Key, e.Actor, told, earlier.noted)
+					if earlier.knownTo(e.Actor) {
+						report("%s is made though the first step of an earlier pod of the run has begun (%s was told so: %t; the run's status says so: %t)", e.Key, e.Actor, earlier.told[e.Actor], earlier.noted)
 						break
 					}
 				}
@@ -195,11 +207,6 @@ func nothingTwice(f *Facts, report report) Check {
 			lives.see(e)
 			lives.note(e)
 		},
-		Told: func(e apiserver.Event) {
-			life := lives[e.Object.GetUID()]
-			if life != nil && e.Watch.Resource == "pods" && firstStepRan(apiserver.Into[corev1.Pod](e.Object)) {
-				life.told[e.Watch.Actor] = true
-			}
-		},
+		Told: lives.tell,
 	}
 }

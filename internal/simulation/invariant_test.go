@@ -107,6 +107,20 @@ func (l *tale) claim(name string, of *apiserver.Object) {
 	}))
 }
 
+// claimAgain has it create one again that is gone, for the attempt after one that came
+// to this.
+func (l *tale) claimAgain(phase, step string) {
+	l.Helper()
+	run := l.run()
+	l.claim("pvc-1", run)
+	l.podWith("pvc-1", run)
+	l.must(l.server.Actor("kubelet").Patch("pods", "status", aPod, `{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"step-only","state":{`+step+`}}]}}`))
+	l.status(`{"retriesStatus":[{"podName":"a-pod","steps":[{"name":"only","container":"step-only",` + step + `}]}]}`)
+	l.gone(aPod)
+	l.must(l.server.Actor("user").Delete("persistentvolumeclaims", types.NamespacedName{Namespace: "blue", Name: "pvc-1"}, metav1.DeleteOptions{}))
+	l.claim("pvc-1", run)
+}
+
 // status has the program write one, as it should: with the version it knows.
 func (l *tale) status(change string) {
 	l.Helper()
@@ -164,12 +178,10 @@ var planted = map[string][]twins{
 		func(l *tale) { run := l.run(); l.claim("pvc-1", run); l.podWith("pvc-1", run) },
 		func(l *tale) { l.podWith("pvc-1", l.run()) },
 	}, {
-		func(l *tale) { l.claim("pvc-1", l.run()) },
+		// Nothing is lost with a claim as long as no step has begun, in whatever attempt.
+		func(l *tale) { l.claimAgain("Pending", `"waiting":{}`) },
 		func(l *tale) {
-			run := l.run()
-			l.claim("pvc-1", run)
-			l.must(l.server.Actor("user").Delete("persistentvolumeclaims", types.NamespacedName{Namespace: "blue", Name: "pvc-1"}, metav1.DeleteOptions{}))
-			l.claim("pvc-1", run)
+			l.claimAgain("Failed", `"terminated":{"exitCode":1,"startedAt":"2026-01-01T00:00:00Z"}`)
 		},
 	}, {
 		func(l *tale) { l.claim("pvc-1", l.run()) },
