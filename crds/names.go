@@ -60,3 +60,10 @@ func IsGroup(apiVersion string) bool {
 
 // LabelResolver says which resolver a ResolutionRequest is for.
 const LabelResolver = "resolution.tekton.dev/type"
+
+// IsReservedAnnotation tells the annotations that are for Tekton's Chains and Results to
+// write. They say of a run that it was signed or recorded, and that there is nothing left
+// to do; so nobody else may bring one along, and nothing may hand one on.
+func IsReservedAnnotation(name string) bool {
+	return strings.HasPrefix(name, "chains.tekton.dev/") || strings.HasPrefix(name, "results.tekton.dev/")
+}

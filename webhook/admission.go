@@ -98,8 +98,12 @@ type outline struct {
 }
 
 // settled tells whether there is nothing to decide: the object is on its way out, or
-// the update leaves its spec as it is, to the byte.
+// the update leaves its spec as it is, to the byte. What is being created is on no way
+// out, whatever it says: an API server takes that off it, in part only after we were asked.
 func (a asked) settled() bool {
+	if !a.update {
+		return false
+	}
 	var now, old outline
 	if json.Unmarshal(a.object, &now) != nil {
 		return false // which is for others to say
@@ -107,5 +111,5 @@ func (a asked) settled() bool {
 	if now.Metadata.DeletionTimestamp != nil {
 		return true
 	}
-	return a.update && json.Unmarshal(a.old, &old) == nil && len(now.Spec) > 0 && string(now.Spec) == string(old.Spec)
+	return json.Unmarshal(a.old, &old) == nil && len(now.Spec) > 0 && string(now.Spec) == string(old.Spec)
 }

@@ -306,6 +306,45 @@ func TestEveryKindHasDefaultsAndRules(t *testing.T) {
 	}
 }
 
+// Chains passes over a run that says it was signed, so nobody may create one that does.
+func TestARunIsNotCreatedSigned(t *testing.T) {
+	h := NewHandler(Config{})
+	const metadata = `"metadata":{"name":"build","annotations":{%s"chains.tekton.dev/signed":"true","results.tekton.dev/record":"a/b"}}`
+	object := func(kind, more string) string {
+		spec := `{"taskRef":{"name":"t"}}`
+		if kind == "PipelineRun" {
+			spec = `{"pipelineRef":{"name":"p"}}`
+		}
+		return fmt.Sprintf(`{"kind":%q,`+metadata+`,"spec":%s}`, kind, more, spec)
+	}
+	annotations := func(raw string, by []byte) map[string]string {
+		var o metav1.PartialObjectMetadata
+		decode(t, apply(t, raw, by), &o)
+		return o.Annotations
+	}
+	for _, kind := range []string{"TaskRun", "PipelineRun"} {
+		all, some := object(kind, ""), object(kind, `"mine":"stays","x.chains.tekton.dev/y":"stays",`)
+		if got := annotations(all, ask(t, h, PathDefault, review{kind: kind, object: all}).Patch); len(got) != 0 {
+			t.Errorf("%s: %v", kind, got)
+		}
+		if got := annotations(some, ask(t, h, PathDefault, review{kind: kind, object: some}).Patch); len(got) != 2 || got["mine"] != "stays" {
+			t.Errorf("%s: %v", kind, got)
+		}
+		dying := strings.Replace(all, `"name":"build"`, `"name":"build","deletionTimestamp":"2026-11-30T09:00:00Z"`, 1)
+		if got := annotations(dying, ask(t, h, PathDefault, review{kind: kind, object: dying}).Patch); len(got) != 0 {
+			t.Errorf("%s that says that it is being deleted: %v", kind, got)
+		}
+		update := review{kind: kind, operation: admissionv1.Update, object: some, old: strings.Replace(all, `{"name":"`, `{"name":"other-`, 2)}
+		if got := annotations(some, ask(t, h, PathDefault, update).Patch); len(got) != 4 {
+			t.Errorf("%s, as Chains updates it: %v", kind, got)
+		}
+	}
+	task := `{"metadata":{"name":"t","annotations":{"chains.tekton.dev/signed":"true"}},"spec":{"params":[{"name":"p"}],"steps":[]}}`
+	if got := annotations(task, ask(t, h, PathDefault, review{kind: "Task", object: task}).Patch); len(got) != 1 {
+		t.Errorf("a Task is nothing that anybody signs: %v", got)
+	}
+}
+
 func TestWhatDoesNotFitItsTypeIsForTheSchemaToSayFirst(t *testing.T) {
 	h := NewHandler(Config{})
 	r := review{object: `{"metadata":{"name":"x"},"spec":{"retries":"many"}}`}

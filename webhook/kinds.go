@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,7 +21,7 @@ import (
 // A kind is what is known of one: how a decision about it is made.
 type kind struct {
 	versions  []string // in which it may come; a webhook configuration has the API server convert others
-	byDefault func(object []byte, o validation.Options) ([]operation, error)
+	byDefault func(a asked, o validation.Options) ([]operation, error)
 	validate  func(a asked, o validation.Options) decision
 }
 
@@ -29,9 +31,9 @@ func kinds() kindTable {
 	tekton := func(name string) schema.GroupKind { return schema.GroupKind{Group: crds.Group, Kind: name} }
 	return kindTable{
 		tekton(crds.KindTask):        of(defaulting.Defaults.Task, validation.Task, nil, crds.Version),
-		tekton(crds.KindTaskRun):     of(defaulting.Defaults.TaskRun, validation.TaskRun, validation.TaskRunUpdate, crds.Version),
+		tekton(crds.KindTaskRun):     ofRun(defaulting.Defaults.TaskRun, validation.TaskRun, validation.TaskRunUpdate, crds.Version),
 		tekton(crds.KindPipeline):    of(defaulting.Defaults.Pipeline, validation.Pipeline, nil, crds.Version),
-		tekton(crds.KindPipelineRun): of(defaulting.Defaults.PipelineRun, validation.PipelineRun, validation.PipelineRunUpdate, crds.Version),
+		tekton(crds.KindPipelineRun): ofRun(defaulting.Defaults.PipelineRun, validation.PipelineRun, validation.PipelineRunUpdate, crds.Version),
 		tekton(crds.KindStepAction):  of(defaulting.Defaults.StepAction, validation.StepAction, nil, crds.VersionStepActions, "v1alpha1"),
 		tekton(crds.KindCustomRun):   of(defaulting.Defaults.CustomRun, validation.CustomRun, nil, crds.VersionCustomRuns),
 		{Group: crds.GroupResolution, Kind: crds.KindResolutionRequest}: of(
@@ -39,12 +41,42 @@ func kinds() kindTable {
 	}
 }
 
-// of makes a kind of its rules. The type of the object is known in here alone.
+// of makes a kind of its rules.
 func of[T any](
 	fill func(defaulting.Defaults, *T),
 	judge func(*T, validation.Options) (field.ErrorList, []string),
 	judgeUpdate func(now, old *T, o validation.Options) field.ErrorList,
 	versions ...string,
+) kind {
+	return kindOf(func(a asked, d defaulting.Defaults, object *T) { fill(d, object) }, judge, judgeUpdate, versions)
+}
+
+// ofRun makes one of those that Tekton's Chains and Results annotate once they are done
+// with them: nobody creates one that says so already. Those two update it, as may
+// whoever has the right to.
+func ofRun[T any, P interface {
+	*T
+	metav1.Object
+}](
+	fill func(defaulting.Defaults, *T),
+	judge func(*T, validation.Options) (field.ErrorList, []string),
+	judgeUpdate func(now, old *T, o validation.Options) field.ErrorList,
+	versions ...string,
+) kind {
+	return kindOf(func(a asked, d defaulting.Defaults, object *T) {
+		fill(d, object)
+		if !a.update {
+			maps.DeleteFunc(P(object).GetAnnotations(), func(name, _ string) bool { return crds.IsReservedAnnotation(name) })
+		}
+	}, judge, judgeUpdate, versions)
+}
+
+// kindOf is what the others are. The type of the object is known in here alone.
+func kindOf[T any](
+	fill func(asked, defaulting.Defaults, *T),
+	judge func(*T, validation.Options) (field.ErrorList, []string),
+	judgeUpdate func(now, old *T, o validation.Options) field.ErrorList,
+	versions []string,
 ) kind {
 	decode := func(raw []byte) (*T, error) {
 		object := new(T)
@@ -52,14 +84,14 @@ func of[T any](
 	}
 	return kind{
 		versions: versions,
-		byDefault: func(raw []byte, o validation.Options) ([]operation, error) {
-			object, err := decode(raw)
+		byDefault: func(a asked, o validation.Options) ([]operation, error) {
+			object, err := decode(a.object)
 			if err != nil {
 				return nil, err
 			}
 			before := encode(object)
-			fill(o.Defaults, object)
-			return patch(raw, before, encode(object))
+			fill(a, o.Defaults, object)
+			return patch(a.object, before, encode(object))
 		},
 		validate: func(a asked, o validation.Options) (d decision) {
 			object, err := decode(a.object)
@@ -121,7 +153,7 @@ func (t kindTable) byDefault(a asked, o validation.Options) decision {
 	if a.settled() {
 		return decision{}
 	}
-	changes, err := k.byDefault(a.object, o)
+	changes, err := k.byDefault(a, o)
 	if err != nil {
 		return decision{}
 	}
