@@ -176,11 +176,12 @@ func (d *decision) metadata(t *task, name string, own crds.PipelineTaskRunSpec) 
 	}
 	maps.Copy(labels, d.Run.Labels)
 	maps.Copy(annotations, d.Run.Annotations)
-	maps.DeleteFunc(annotations, func(name, _ string) bool { return staysWithRun(name) })
 	if own.Metadata != nil {
 		maps.Copy(labels, own.Metadata.Labels)
 		maps.Copy(annotations, own.Metadata.Annotations)
 	}
+	// Whoever said so: what we create passes by admission, which drops the same.
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return staysWithRun(name) })
 	labels[labelPipeline] = pipelineName(d.Run)
 	labels[labelPipelineRun] = d.Run.Name
 	labels[labelPipelineRunUID] = string(d.Run.UID)

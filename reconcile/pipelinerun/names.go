@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,16 +34,17 @@ const (
 )
 
 // staysWith tells annotations of an object that what is made of it does not get: what
-// kubectl compares the object with, and what it says in another version.
+// kubectl compares the object with, what it says in another version, and what Tekton's
+// Chains and Results note on a run once they are done with it, so that one which had it
+// from the start would be passed over.
 func staysWith(annotation string) bool {
-	return annotation == annotationLastApplied || conversion.Keeps(annotation)
+	return annotation == annotationLastApplied || conversion.Keeps(annotation) || crds.IsReservedAnnotation(annotation)
 }
 
-// staysWithRun tells annotations of a run that its children do not get: those, and what Tekton's Chains and Results note on each object once
-// they are done with it, so that a child which had it from the start would be passed over.
+// staysWithRun tells annotations of a run that its children do not get: those, and what
+// was said to the run alone.
 func staysWithRun(annotation string) bool {
-	return staysWith(annotation) || annotation == annotationMessage ||
-		strings.HasPrefix(annotation, "chains.tekton.dev/") || strings.HasPrefix(annotation, "results.tekton.dev/")
+	return staysWith(annotation) || annotation == annotationMessage
 }
 
 // childName is the run of a task, or the one of a combination of its matrix. It is

@@ -238,3 +238,19 @@ func TestReservedAnnotationsStayWithTheRun(t *testing.T) {
 		t.Errorf("the child has %s", got)
 	}
 }
+
+// A child is created past admission, which drops those from other runs.
+func TestNobodyHandsAReservedAnnotationToAChild(t *testing.T) {
+	run := parse(t, twoAtOnce)
+	reserved := map[string]string{"chains.tekton.dev/signed": "true", "results.tekton.dev/record": "a/b", "kept": "yes"}
+	run.Spec.TaskRunSpecs = []crds.PipelineTaskRunSpec{{PipelineTaskName: "a", Metadata: &crds.PipelineTaskMetadata{Annotations: reserved}}}
+	run.Spec.PipelineSpec.Tasks[1].TaskSpec.Metadata.Annotations = reserved
+	w := newWorld(t, run)
+	w.reconcile()
+	for _, child := range []string{"run-a", "run-b"} {
+		if got := text(w.taskRuns[child].Annotations); got != `{"kept":"yes"}` {
+			t.Errorf("%s has %s", child, got)
+		}
+	}
+}
+

@@ -36,9 +36,11 @@ const (
 )
 
 // staysWith tells annotations of an object that what is made of it does not get: what
-// kubectl compares the object with, and what it says in another version.
+// kubectl compares the object with, what it says in another version, and what Tekton's
+// Chains and Results note on a run once they are done with it, so that one which had it
+// from its Task would be passed over.
 func staysWith(annotation string) bool {
-	return annotation == annotationLastApplied || conversion.Keeps(annotation)
+	return annotation == annotationLastApplied || conversion.Keeps(annotation) || crds.IsReservedAnnotation(annotation)
 }
 
 const (
