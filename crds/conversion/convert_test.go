@@ -240,6 +240,8 @@ func TestAnnotationsOfStrangers(t *testing.T) {
 		"another name":            {AnnotationKept: `{"kind":"Task","fields":[{"at":["metadata"],"was":{"name":"x"},"is":{"name":"y"}}]}`},
 		"another kind":            {AnnotationKept: `{"kind":"Task","fields":[{"at":[],"was":{"kind":"Task"},"is":{"kind":"Pod"}}]}`},
 		"a spec that is a number": {AnnotationKept: `{"kind":"Task","fields":[{"at":[],"was":{"spec":{}},"is":{"spec":1}}]}`},
+		"a signature":             {AnnotationKept: `{"kind":"Task","fields":[{"at":["metadata","annotations"],"is":{"chains.tekton.dev/signed":"true"}}]}`},
+		"a signature, all alone":  {AnnotationKept: `{"kind":"Task","fields":[{"at":["metadata"],"is":{"annotations":{"chains.tekton.dev/signed":"true"}}}]}`},
 		"annotations of numbers":  {AnnotationKept: `{"kind":"Task","fields":[{"at":["metadata","annotations"],"is":{"a":1}}]}`},
 		"places that are not":     {AnnotationKept: `{"kind":"Task","fields":[{"at":["spec","steps",{"index":9,"of":9}]},{"at":[1,null,{}]},{"at":["spec",{"name":"x"}]}]}`},
 		"a bomb":                  {"tekton.dev/v1beta1Resources": bomb},
@@ -255,6 +257,9 @@ func TestAnnotationsOfStrangers(t *testing.T) {
 			}
 			if err := checkFields(beta); err != nil {
 				t.Errorf("the result could not be converted again: %v", err)
+			}
+			if _, signed := annotationOf(beta, "chains.tekton.dev/signed"); signed {
+				t.Error("it is signed now, which admission has not seen")
 			}
 			if spec := beta["spec"].(map[string]any); len(spec) > 0 {
 				t.Errorf("the spec is now %v", spec)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"millrace/crds"
 )
 
 // AnnotationKept is on an object of V1 that has fields of V1Beta1 which V1 has none
@@ -185,10 +187,22 @@ func (c change) allowed() bool {
 	case c.At[0] != "metadata":
 		return false
 	case len(c.At) == 1:
-		return only(c.Was, "annotations") && only(c.Is, "annotations") && isTexts(c.Is["annotations"])
+		annotations, _ := c.Is["annotations"].(map[string]any)
+		return only(c.Was, "annotations") && only(c.Is, "annotations") && isTexts(c.Is["annotations"]) && unsigned(annotations)
 	default:
-		return len(c.At) == 2 && c.At[1] == "annotations" && isTexts(c.Is)
+		return len(c.At) == 2 && c.At[1] == "annotations" && isTexts(c.Is) && unsigned(c.Is)
 	}
+}
+
+// unsigned tells whether no annotation is among these that admission would have dropped:
+// no conversion leaves one of those out, so that none is ever to be put back.
+func unsigned(annotations map[string]any) bool {
+	for name := range annotations {
+		if crds.IsReservedAnnotation(name) {
+			return false
+		}
+	}
+	return true
 }
 
 func only(m map[string]any, fields ...string) bool {
