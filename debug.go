@@ -46,11 +46,17 @@ func serveDebug(ctx context.Context, cfg config, rc *rest.Config, on machine, pa
 	return nil
 }
 
-// guardOf asks the API server who may see /debug. Its questions wait for nobody, and
-// nobody waits behind them.
+// Questions about who may see /debug are the controller's own to the API server, which
+// shares what it has among its users fairly: strangers with made-up tokens, each another,
+// must not use up the controller's part. Those who look on cost two in ten seconds.
+const questionsPerSecond, questionsAtOnce = 5, 20
+
+// guardOf asks the API server who may see /debug. Its questions wait for nobody else's,
+// and nobody waits behind them. What would have to wait for longer than the guard's
+// patience is not asked at all.
 func guardOf(rc *rest.Config) (*guard.Guard, error) {
 	rc = rest.CopyConfig(rc)
-	rc.UserAgent, rc.QPS = "millrace/"+version, -1
+	rc.UserAgent, rc.QPS, rc.Burst, rc.RateLimiter = "millrace/"+version, questionsPerSecond, questionsAtOnce, nil
 	tokens, err := authentication.NewForConfig(rc)
 	if err != nil {
 		return nil, fmt.Errorf("client of authentication.k8s.io/v1: %w", err)
