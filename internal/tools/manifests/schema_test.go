@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -106,11 +107,12 @@ func TestOverlays(t *testing.T) {
 	t.Run("TheImageIsTheOneThatWasAskedFor", func(t *testing.T) { theImageIsTheOneThatWasAskedFor(t, in) })
 	t.Run("TheRuntimeIsToldLessThanTheContainerMayHave", func(t *testing.T) { theRuntimeIsToldLessThanTheContainerMayHave(t, in) })
 	t.Run("WhoMaySpeakToTheController", func(t *testing.T) { whoMaySpeakToTheController(t, in) })
+	t.Run("WhoMayLookAtDebugMayNothingElse", func(t *testing.T) { whoMayLookAtDebugMayNothingElse(t, in) })
 }
 
 func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
 	t.Helper()
-	for overlay, want := range map[string]int{"single": 15, "ha": 16, "monitoring": 3} {
+	for overlay, want := range map[string]int{"single": 18, "ha": 19, "monitoring": 3} {
 		objects := in[overlay]
 		if len(objects) < want {
 			t.Errorf("%s: has %d objects, and had %d once", overlay, len(objects), want)
@@ -281,10 +283,48 @@ func whoMaySpeakToTheController(t *testing.T, in overlays) {
 	if everybody, is := open["webhook"]; !is || !everybody {
 		t.Error("an API server cannot reach the webhook from wherever it is")
 	}
+	if everybody, is := open["debug"]; !is || !everybody {
+		t.Error("an API server's proxy cannot reach /debug from wherever it is")
+	}
 	if everybody, is := open["metrics"]; !is || everybody {
 		t.Error("metrics are not for the monitoring's namespaces alone")
 	}
-	if len(open) != 2 || len(policy.Spec.Egress) != 1 || len(policy.Spec.Egress[0].Ports)+len(policy.Spec.Egress[0].To) != 0 {
+	if len(open) != 3 || len(policy.Spec.Egress) != 1 || len(policy.Spec.Egress[0].Ports)+len(policy.Spec.Egress[0].To) != 0 {
 		t.Errorf("the policy is another: %v, %v", open, policy.Spec.Egress)
 	}
+}
+
+// A token of this ServiceAccount passes through hands that are not its owner's.
+func whoMayLookAtDebugMayNothingElse(t *testing.T, in overlays) {
+	t.Helper()
+	const name = "millrace-debug"
+	var roles []string
+	for _, binding := range of[rbacv1.ClusterRoleBinding](in["single"]) {
+		for _, subject := range binding.Subjects {
+			if subject.Name == name {
+				roles = append(roles, binding.RoleRef.Name)
+			}
+		}
+	}
+	for _, binding := range of[rbacv1.RoleBinding](in["single"]) {
+		for _, subject := range binding.Subjects {
+			if subject.Name == name {
+				t.Errorf("it has the Role %s as well", binding.RoleRef.Name)
+			}
+		}
+	}
+	if !slices.Equal(roles, []string{name}) {
+		t.Fatalf("its ClusterRoles are %v", roles)
+	}
+	for _, role := range of[rbacv1.ClusterRole](in["single"]) {
+		if role.Name != name {
+			continue
+		}
+		want := []rbacv1.PolicyRule{{Verbs: []string{"get"}, NonResourceURLs: []string{"/debug/*"}}}
+		if !reflect.DeepEqual(role.Rules, want) {
+			t.Errorf("its rules are %v", role.Rules)
+		}
+		return
+	}
+	t.Error("there is no ClusterRole of that name")
 }
