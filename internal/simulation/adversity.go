@@ -30,6 +30,11 @@ func adversities() []Workload {
 		spec.Timeout = &metav1.Duration{Duration: time.Minute}
 		return spec, expect
 	}
+	lostClaim := func(draw draw) (crds.TaskRunSpec, Expect) {
+		spec, expect := ownClaim(draw)
+		expect.Reason, expect.Results = string(crds.TaskRunReasonClaimLost), ""
+		return spec, expect
+	}
 	return []Workload{
 		{Name: "quota refuses at first", Users: func(w *World) {
 			w.account("blue")
@@ -109,6 +114,11 @@ func adversities() []Workload {
 			w.creates(first, "blue", "a", slow)
 			w.ownsToo(first+4*time.Second, "blue", "a-pod")
 		}},
+		{Name: "a claim that is lost", Users: func(w *World) {
+			w.account("blue")
+			w.losesClaim("blue", "a-pod")
+			w.creates(first, "blue", "a", lostClaim)
+		}},
 	}
 }
 
@@ -117,6 +127,20 @@ func (w *World) forbidden(at, lasts time.Duration, kind string, which func(apise
 	w.Agenda.After(at, func() {
 		end := w.forbid(kind, which, apiserver.Verdict{Refuse: answer})
 		w.Agenda.After(lasts, end)
+	})
+}
+
+// losesClaim has somebody delete the claim of a pod when its first step has begun.
+func (w *World) losesClaim(ns, pod string) {
+	begins := func(e apiserver.Exchange) bool {
+		return e.Resource == "pods" && e.Committed() && e.After != nil && e.Key == types.NamespacedName{Namespace: ns, Name: pod} && firstStepRan(apiserver.Into[corev1.Pod](e.After))
+	}
+	w.afterNext(begins, time.Millisecond, func(e apiserver.Exchange) {
+		for _, v := range apiserver.Into[corev1.Pod](e.After).Spec.Volumes {
+			if c := v.PersistentVolumeClaim; c != nil {
+				_, _ = w.user.Delete("persistentvolumeclaims", types.NamespacedName{Namespace: ns, Name: c.ClaimName}, metav1.DeleteOptions{})
+			}
+		}
 	})
 }
 

@@ -182,6 +182,14 @@ func Faults() []Fault {
 `,
 		},
 		{
+			Name: "claim-made-anew", Says: "the claim of an attempt that has begun is made again for the next one", Caught: "I3",
+			In: "reconcile/taskrun", Plans: quiet("a claim that is lost"),
+			Old: `	used := d.Run.Status.Annotations[claimsAnnotation] == claimsInUse
+`,
+			New: `	used := d.Run.Status.Annotations[claimsAnnotation] == claimsInUse && !planted("claim-made-anew")
+`,
+		},
+		{
 			Name: "trusting-restart", Says: "a run without a pod is taken for one that has not begun, on the cache's word", Caught: "I3",
 			In: "reconcile/taskrun", Plans: staleRestarts("pod deleted after its first step", "taskruns", 6),
 			Old: `	if !doubt && lacksPod(o) {
