@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -35,8 +36,10 @@ type conversionResponse struct {
 	Result           metav1.Status     `json:"result"`
 }
 
-// convert answers a ConversionReview. The error is a *refusal.
-func convert(body []byte) (any, error) {
+// convert answers a ConversionReview, with objects of no more bytes than the limit: what
+// an annotation holds is compressed, and of few kilobytes come millions. The error is a
+// *refusal.
+func convert(body []byte, limit int64) (any, error) {
 	var review conversionReview
 	if err := decodeReview(body, conversionVersion, "ConversionReview", &review, &review.TypeMeta); err != nil {
 		return nil, err
@@ -50,6 +53,9 @@ func convert(body []byte) (any, error) {
 	for i, raw := range request.Objects {
 		request.Objects[i] = nil // a list is large, and one of two copies is enough
 		converted, err := convertOne(raw, request.DesiredAPIVersion)
+		if limit -= int64(len(converted)); err == nil && limit < 0 {
+			err = errors.New("the objects become too large: ask for fewer of them at once")
+		}
 		if err != nil {
 			answer.ConvertedObjects = []json.RawMessage{}
 			answer.Result = metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: fmt.Sprintf("object %d: %v", i, err)}

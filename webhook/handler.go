@@ -1,8 +1,10 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -32,8 +34,10 @@ type Config struct {
 	// ConversionLimit is that of a ConversionReview. Default: 32 MiB: a list of 500
 	// objects, which is a page of kubectl's, comes in one.
 	ConversionLimit int64
-	// AtOnce is how many requests are worked on at once; others wait. It bounds the
-	// memory that requests take. Default: 16.
+	// AtOnce is how many small AdmissionReviews are worked on at once, an eighth of it how
+	// many large ones, and as many ConversionReviews besides; others wait. It bounds the
+	// memory that requests take, and one kind does not wait behind another. A review is
+	// small with less than 32 KiB. Default: 16.
 	AtOnce int
 	// Trace gets the news. Default: nobody.
 	Trace Trace
@@ -74,18 +78,19 @@ func (c Config) withDefaults() Config {
 func NewHandler(cfg Config) http.Handler {
 	cfg = cfg.withDefaults()
 	kinds := kinds()
-	slots := make(chan struct{}, cfg.AtOnce)
+	few := max(1, cfg.AtOnce/8)
+	small, large, conversions := make(chan struct{}, cfg.AtOnce), make(chan struct{}, few), make(chan struct{}, few)
 	mux := http.NewServeMux()
-	add := func(path string, limit int64, answer func([]byte) (any, error)) {
-		mux.Handle(path, &endpoint{path: path, limit: limit, slots: slots, trace: cfg.Trace, answer: answer})
+	add := func(path string, limit int64, small, large chan struct{}, answer func([]byte) (any, error)) {
+		mux.Handle(path, &endpoint{path: path, limit: limit, small: small, large: large, trace: cfg.Trace, answer: answer})
 	}
-	add(PathDefault, cfg.Limit, func(body []byte) (any, error) {
+	add(PathDefault, cfg.Limit, small, large, func(body []byte) (any, error) {
 		return admission(body, func(a asked) decision { return kinds.byDefault(a, cfg.Options()) })
 	})
-	add(PathValidate, cfg.Limit, func(body []byte) (any, error) {
+	add(PathValidate, cfg.Limit, small, large, func(body []byte) (any, error) {
 		return admission(body, func(a asked) decision { return kinds.validate(a, cfg.Options()) })
 	})
-	add(PathConvert, cfg.ConversionLimit, convert)
+	add(PathConvert, cfg.ConversionLimit, conversions, conversions, func(body []byte) (any, error) { return convert(body, cfg.ConversionLimit) })
 	return mux
 }
 
@@ -94,10 +99,15 @@ func NewHandler(cfg Config) http.Handler {
 type endpoint struct {
 	path   string
 	limit  int64
-	slots  chan struct{} // one for each request that is worked on
+	small  chan struct{} // has one for each small request that is worked on
+	large  chan struct{} // has one for each other that is, or that is being read
 	trace  Trace
 	answer func(body []byte) (any, error) // the error is a *refusal
 }
+
+// small is how much of a request is read before it has a slot: who sends slowly, or
+// nothing at all, keeps nobody else from being answered.
+const small = 32 << 10
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
@@ -121,24 +131,36 @@ func (e *endpoint) respond(w http.ResponseWriter, r *http.Request) (code int, bo
 			code, body = status(http.StatusInternalServerError, metav1.StatusReasonInternalError, "the webhook failed on this request: its log says how")
 		}
 	}()
-	if err := e.begin(r.Context()); err != nil {
+	raw, err := posted(w, r, e.limit)
+	if err != nil {
+		return asRefusal(err).status()
+	}
+	var review bytes.Buffer
+	if err := read(&review, io.LimitReader(raw, small)); err != nil {
+		return asRefusal(err).status()
+	}
+	slots := e.small
+	if review.Len() == small {
+		slots = e.large
+	}
+	if begin(r.Context(), slots) != nil {
 		return status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "too many requests at once")
 	}
-	defer func() { <-e.slots }()
-	raw, err := read(w, r, e.limit)
-	if err == nil {
-		var answer any
-		if answer, err = e.answer(raw); err == nil {
-			return http.StatusOK, encode(answer)
-		}
+	defer func() { <-slots }()
+	if err := read(&review, raw); err != nil {
+		return asRefusal(err).status()
 	}
-	return asRefusal(err).status()
+	answer, err := e.answer(review.Bytes())
+	if err != nil {
+		return asRefusal(err).status()
+	}
+	return http.StatusOK, encode(answer)
 }
 
 // begin waits for a slot.
-func (e *endpoint) begin(ctx context.Context) error {
+func begin(ctx context.Context, slots chan<- struct{}) error {
 	select {
-	case e.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

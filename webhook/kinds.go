@@ -79,6 +79,9 @@ func kindOf[T any](
 	versions []string,
 ) kind {
 	decode := func(raw []byte) (*T, error) {
+		if n := values(raw); n > mostValues {
+			return nil, fmt.Errorf("the object has %d values, %d at most", n, mostValues)
+		}
 		object := new(T)
 		return object, json.Unmarshal(raw, object)
 	}
@@ -117,6 +120,27 @@ func kindOf[T any](
 			return d
 		},
 	}
+}
+
+// mostValues is how many an object may have to be looked at: of the largest that a store
+// takes (1.5 MiB) each has thirty bytes then. We are asked before the schema is looked at,
+// and a list of empty steps has three bytes for each, which in memory has hundreds.
+const mostValues = 50_000
+
+// values counts what is in JSON: one, and one more for each comma that is in no text.
+func values(raw []byte) int {
+	n, text := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			text = !text
+		case c == '\\' && text:
+			i++
+		case c == ',' && !text:
+			n++
+		}
+	}
+	return n
 }
 
 // forgive makes warnings of the errors that an object had before its update, which

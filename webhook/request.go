@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,22 +34,27 @@ func asRefusal(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, metav1.StatusReasonInternalError, err.Error()}
 }
 
-// read reads the body of a request, which must be a POST of JSON.
-func read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// posted is the body of a request, which must be a POST of JSON.
+func posted(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
 	if r.Method != http.MethodPost {
 		return nil, &refusal{http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "reviews are POSTed"}
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, &refusal{http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, fmt.Sprintf("Content-Type %q: want application/json", r.Header.Get("Content-Type"))}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	return http.MaxBytesReader(w, r.Body, limit), nil
+}
+
+// read reads all that there is.
+func read(into *bytes.Buffer, from io.Reader) error {
+	_, err := into.ReadFrom(from)
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return nil, &refusal{http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("the review has more than %d bytes", limit)}
+		return &refusal{http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("the review has more than %d bytes", large.Limit)}
 	}
 	if err != nil {
-		return nil, badRequest("read the review: %v", err)
+		return badRequest("read the review: %v", err)
 	}
-	return body, nil
+	return nil
 }
 
 // decodeReview decodes a review of a kind.

@@ -22,17 +22,24 @@ const linger = 5 * time.Second
 // Serve answers requests over TLS until ctx has ended and, after that, all that are in
 // hand or come in the next five seconds. It closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), trace Trace) error {
+	// API servers speak HTTP/1.1 to webhooks, so as to reach all replicas (issue 75791 of
+	// kubernetes). Without HTTP/2 nobody has more than one request in a connection.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
 	server := &http.Server{
 		Handler:   handler,
+		Protocols: &protocols,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: certificate},
-		// An API server gives a webhook 30 s at most. Whoever takes longer to send its
-		// question than that is not one.
+		// An API server sends its question at once, and gives a webhook 30 s at most.
+		// Whoever takes long to ask is not one.
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		MaxHeaderBytes:    16 << 10,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          log.New(&errorLog{klog.FromContext(ctx), trace}, "", 0),
 	}
+	defer server.Close() // of an early return; elsewhere it has ended already
 	served := make(chan error, 1)
 	go func() { served <- server.ServeTLS(listener, "", "") }()
 	select {

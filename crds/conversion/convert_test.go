@@ -1,7 +1,11 @@
 package conversion
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -230,10 +234,13 @@ func TestWhatTektonKeptIsPutBack(t *testing.T) {
 // Anybody may write annotations. What they say is put back inside spec and status
 // only, and what is no record of ours is a user's text like any other.
 func TestAnnotationsOfStrangers(t *testing.T) {
-	bomb, err := pack(strings.Repeat("0", unpackLimit+1))
-	if err != nil {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	fmt.Fprintf(zip, "%q", strings.Repeat("0", unpackLimit)) //nolint:errcheck // into memory
+	if err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
+	bomb := base64.StdEncoding.EncodeToString(packed.Bytes())
 	for name, annotations := range map[string]map[string]string{
 		"no record":               {AnnotationKept: "x", "tekton.dev/v1beta1Resources": "x"},
 		"a record of another":     {AnnotationKept: `{"kind":"Pipeline","fields":[{"at":["spec"],"is":{"a":1}}]}`},
@@ -265,6 +272,19 @@ func TestAnnotationsOfStrangers(t *testing.T) {
 				t.Errorf("the spec is now %v", spec)
 			}
 		})
+	}
+}
+
+// What could not be unpacked again is not packed.
+func TestWhatIsPackedCanBeUnpacked(t *testing.T) {
+	for size, fits := range map[int]bool{unpackLimit - 2: true, unpackLimit - 1: false} {
+		text, err := pack(strings.Repeat("0", size))
+		if (err == nil) != fits {
+			t.Errorf("%d: packed, %v", size, err)
+		}
+		if _, err := unpack(text); (err == nil) != fits {
+			t.Errorf("%d: unpacked, %v", size, err)
+		}
 	}
 }
 

@@ -76,6 +76,9 @@ func pack(value any) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(text) > unpackLimit {
+		return "", io.ErrShortBuffer
+	}
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	if _, err := zip.Write(text); err != nil {
@@ -87,9 +90,10 @@ func pack(value any) (string, error) {
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
 }
 
-// unpackLimit is what an API server takes of a request: no object had more in it. An
-// annotation of a few kilobytes could hold a gigabyte of zeros.
-const unpackLimit = 3 << 20
+// unpackLimit is most of what a store takes of an object (1.5 MiB). An annotation of a few
+// kilobytes could hold a gigabyte of zeros; and what is unpacked takes many times its size,
+// in each of the objects of a page.
+const unpackLimit = 1 << 20
 
 func unpack(text string) (value any, err error) {
 	packed, err := base64.StdEncoding.DecodeString(text)
