@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -173,7 +174,7 @@ func aligned(out io.Writer, lines []string) error {
 
 // onOneLine is a value in a table; an empty one is still there to see.
 func onOneLine(text string) string {
-	if text == "" || strings.ContainsAny(text, "\n\t") {
+	if text == "" || strings.ContainsFunc(text, unicode.IsControl) {
 		return fmt.Sprintf("%q", text)
 	}
 	return text

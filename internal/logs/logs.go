@@ -16,6 +16,9 @@
 //  4. A log that is not there any more is said to be, and the others are shown.
 //     (TestAPodThatIsGoneIsSaidToBe)
 //  5. Why a run has failed is the last word. (TestTheLastWordIsWhyItFailed)
+//  6. Lines of a log are printed as they are, colours and all; names and messages, which
+//     anybody may have written, as text that steers no terminal.
+//     (TestNamesAndMessagesSteerNoTerminal)
 //
 // Runs that a PipelineRun has made are followed each by a goroutine of its own; Print
 // starts them, and returns when all have.
@@ -27,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -89,10 +93,14 @@ type printer struct {
 	Config
 
 	paper *paper
+	begun sync.Map // the names of the PipelineRuns that are printed, or were
 }
 
 // pipelineRun prints the logs of the runs that a PipelineRun has made.
 func (p *printer) pipelineRun(ctx context.Context, key types.NamespacedName, run *crds.PipelineRun) (err error) {
+	if _, again := p.begun.LoadOrStore(key.Name, true); again { // its status can say that it made itself
+		return nil
+	}
 	children, inTime := errgroup.WithContext(ctx)
 	if !p.Follow {
 		children.SetLimit(1) // one after the other, in their order

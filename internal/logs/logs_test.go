@@ -153,6 +153,28 @@ func TestTheLastWordIsWhyItFailed(t *testing.T) {
 	same(t, printed(t, s, Config{Follow: true}), "[a] oh", `-- TaskRun ci/build has failed: StepFailed: "step-a" exited with code 1`)
 }
 
+func TestNamesAndMessagesSteerNoTerminal(t *testing.T) {
+	s := newStage()
+	r := run("build", "a\x1b[2K")
+	done(&r.Status.Conditions, corev1.ConditionFalse, "Failed", "no\r\n[deploy : push] done\x1b[1A")
+	s.taskRuns["build"] = r
+	s.logs["build-pod/step-a\x1b[2K"] = strings.NewReader("\x1b[31mred\x1b[0m\n")
+	same(t, printed(t, s, Config{}), "[a\\x1b[2K] \x1b[31mred\x1b[0m", `-- TaskRun ci/build has failed: Failed: no\r\n[deploy : push] done\x1b[1A`)
+}
+
+// Who may write a status can make two PipelineRuns each other's child.
+func TestAPipelineRunThatMadeItselfHasAnEnd(t *testing.T) {
+	s := newStage()
+	for name, child := range map[string]string{"build": "other", "other": "build"} {
+		r := &crds.PipelineRun{}
+		r.Status.ChildReferences = []crds.ChildStatusReference{{Name: child, PipelineTaskName: "t"}}
+		r.Status.ChildReferences[0].Kind = crds.KindPipelineRun
+		done(&r.Status.Conditions, corev1.ConditionFalse, "Failed", "in a circle")
+		s.pipelines[name] = r
+	}
+	same(t, printed(t, s, Config{}), "-- PipelineRun ci/other has failed: Failed: in a circle", "-- PipelineRun ci/build has failed: Failed: in a circle")
+}
+
 func TestAPodThatIsGoneIsSaidToBe(t *testing.T) {
 	s := newStage()
 	r := run("build", "a")

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"millrace/internal/terminal"
 )
 
 // paper is what is printed on, by many at once: line by line.
@@ -48,7 +50,7 @@ func (p *paper) line(label, text string) error {
 	if p.colour {
 		before, after = fmt.Sprintf("\x1b[%dm", p.colourLocked(label)), "\x1b[0m"
 	}
-	_, err := fmt.Fprintf(p.out, "%s[%s]%s %s\n", before, label, after, text)
+	_, err := fmt.Fprintf(p.out, "%s[%s]%s %s\n", before, terminal.Plain(label, ""), after, text)
 	return err
 }
 
@@ -68,5 +70,5 @@ func (p *paper) colourLocked(label string) int {
 func (p *paper) notef(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "-- "+format+"\n", args...) //nolint:errcheck // the next line will tell
+	fmt.Fprintln(p.out, "-- "+terminal.Plain(fmt.Sprintf(format, args...), "")) //nolint:errcheck // the next line will tell
 }

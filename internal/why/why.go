@@ -14,6 +14,8 @@
 //     see /debug and nothing else. Its user's own credentials stay with the API
 //     server.
 //  3. What goes wrong is said with what can be done about it.
+//  4. What a server answers is text, and steers no terminal.
+//     (TestAnAnswerSteersNoTerminal)
 //
 // It has no goroutine.
 package why
@@ -38,6 +40,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"millrace/internal/guard"
+	"millrace/internal/terminal"
 )
 
 // Question is what is asked.
@@ -118,7 +121,7 @@ func At(ctx context.Context, server string, q Question, out io.Writer) error {
 		case response.StatusCode == http.StatusNotFound && unknown(answer):
 			return nil, errUnknown
 		case response.StatusCode != http.StatusOK:
-			return nil, fmt.Errorf("--server=%s answers %s: %s", server, response.Status, strings.TrimSpace(string(answer)))
+			return nil, fmt.Errorf("--server=%s answers %s: %s", server, terminal.Plain(response.Status, ""), terminal.Plain(strings.TrimSpace(string(answer)), "\n\t"))
 		}
 		return answer, nil
 	}
@@ -140,7 +143,7 @@ func ask(ctx context.Context, get func(context.Context, string, url.Values) ([]b
 		case err != nil:
 			return err
 		default:
-			_, err := out.Write(answer)
+			_, err := io.WriteString(out, terminal.Plain(string(answer), "\n\t"))
 			return err
 		}
 	}
@@ -203,7 +206,7 @@ func tokenFor(ctx context.Context, core typedcorev1.ServiceAccountsGetter, at In
 // explain says what can be done about an error.
 func (at Install) explain(pod string, answer []byte, err error) error {
 	forward := fmt.Sprintf("kubectl -n %s port-forward pod/%s %s, and in another terminal millrace why --server http://127.0.0.1:%s …", at.Namespace, pod, at.Port, at.Port)
-	said := strings.TrimSpace(string(answer))
+	said := terminal.Plain(strings.TrimSpace(string(answer)), "\n\t")
 	switch {
 	case err == nil:
 		return nil

@@ -195,3 +195,20 @@ func TestAServerCanBeAskedDirectly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnAnswerSteersNoTerminal(t *testing.T) {
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, "one\ttwo\n\x1b[1Athree") //nolint:errcheck // the test will tell
+	}))
+	defer server.Close()
+	var out bytes.Buffer
+	if err := At(t.Context(), server.URL, question("build"), &out); err != nil || out.String() != "one\ttwo\n\\x1b[1Athree" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	status = http.StatusBadGateway
+	if err := At(t.Context(), server.URL, question("build"), &out); err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("%v", err)
+	}
+}
