@@ -33,7 +33,13 @@ func serveDebug(ctx context.Context, cfg config, rc *rest.Config, on machine, pa
 			return err
 		}
 		// No WriteTimeout: the live page has no end, and sees to its own patience.
-		server := &http.Server{Handler: guarded.Wrap(pages), ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+		server := &http.Server{
+			Handler:           guarded.Wrap(pages),
+			ReadHeaderTimeout: 5 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    32 << 10, // whose token is longer has none
+			BaseContext:       func(net.Listener) context.Context { return ctx },
+		}
 		defer context.AfterFunc(ctx, func() { server.Close() })()
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err

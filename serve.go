@@ -28,6 +28,9 @@ func serve(ctx context.Context, listener net.Listener, metrics http.Handler, pro
 	server := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second, // of a body, which nobody needs
+		IdleTimeout:       2 * time.Minute, // Prometheus asks each minute where nobody says otherwise
+		MaxHeaderBytes:    16 << 10,
 		// A client that does not read its metrics must not keep them.
 		WriteTimeout: 30 * time.Second,
 	}
