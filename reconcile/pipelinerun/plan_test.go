@@ -253,4 +253,3 @@ func TestNobodyHandsAReservedAnnotationToAChild(t *testing.T) {
 		}
 	}
 }
-
