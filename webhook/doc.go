@@ -28,7 +28,8 @@
 //  6. A warning is shorter than 256 characters, which is what API servers show.
 //  7. A conversion keeps the order of objects, and fails as a whole if one of them
 //     cannot be converted, as the API demands.
-//  8. Nobody waits for one who sends slowly. (TestWhoSendsSlowlyKeepsNobodyWaiting)
+//  8. Nobody waits for one who sends slowly. (TestWhoSendsSlowlyKeepsNobodyWaiting) There
+//     are a thousand connections at most. (TestACrowdWaitsOutside)
 //  9. An object takes memory as what it means does, and no more because it was made for
 //     that: one of more than 50 000 values is refused before it is decoded, and a
 //     conversion makes no more bytes than it may be asked with.

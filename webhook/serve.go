@@ -41,7 +41,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, cer
 	}
 	defer server.Close() // of an early return; elsewhere it has ended already
 	served := make(chan error, 1)
-	go func() { served <- server.ServeTLS(listener, "", "") }()
+	go func() { served <- server.ServeTLS(limit(listener, mostConnections), "", "") }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
