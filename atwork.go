@@ -1,6 +1,8 @@
 package main
 
 import (
+	"iter"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/indexer"
@@ -36,25 +38,35 @@ func (w atWork) run(o interface {
 	return status != "True" && status != "False"
 }
 
-// owner says whether a run that owns the object has not ended. An owner is in the
-// namespace of what it owns, so its name finds it, and its UID tells it from
-// another of that name.
+// owner says whether a run that owns the object has not ended.
 func (w atWork) owner(o *wire.Object) bool {
-	for _, owner := range o.Owners() {
-		key := types.NamespacedName{Namespace: o.Key().Namespace, Name: owner.Name}
-		if run, ok := w.runs.Glance(key); ok && run.UID() == owner.UID && w.run(run) {
+	for run := range w.owners(o) {
+		if w.run(run) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayOwn is owner, but as long as not all runs are known, each may be at work.
-func (w atWork) mayOwn(o *wire.Object) bool {
-	select {
-	case <-w.runs.Synced():
-		return w.owner(o)
-	default:
+// knows says whether a run that owns the object is in the cache. One that is not is
+// gone, or the cache has not come to it yet.
+func (w atWork) knows(o *wire.Object) bool {
+	for range w.owners(o) {
 		return true
+	}
+	return false
+}
+
+// owners are the runs in the cache that own an object. They are in the namespace of
+// what they own, so their names find them, and their UIDs tell them from others of
+// those names.
+func (w atWork) owners(o *wire.Object) iter.Seq[indexer.Glance] {
+	return func(yield func(indexer.Glance) bool) {
+		for _, owner := range o.Owners() {
+			key := types.NamespacedName{Namespace: o.Key().Namespace, Name: owner.Name}
+			if run, ok := w.runs.Glance(key); ok && run.UID() == owner.UID && !yield(run) {
+				return
+			}
+		}
 	}
 }

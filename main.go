@@ -228,11 +228,12 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// over, or whose pods are cleaned up, a reconcile forgets; where there is none,
 	// it must not be remembered.
 	onPodGone := handler.When(gone, func(c indexer.Change) {
-		if !waiting.isOver(c) && !working.mayOwn(c.Old) {
+		known := working.knows(c.Old)
+		if known && !waiting.isOver(c) && !working.owner(c.Old) {
 			return
 		}
 		if pod, err := wire.Decode[corev1.Pod](c.Old); err == nil {
-			taskRunReconciler.PodGone(&pod)
+			taskRunReconciler.PodGone(&pod, known)
 		}
 	})
 	onRunEnded := func(c indexer.Change) {

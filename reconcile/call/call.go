@@ -26,16 +26,26 @@ func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
 	return object, nil
 }
 
-// List reads objects, all of them in one answer. If one does not decode, the error is an
-// *UnreadableError, and none is returned.
-func List[T any](ctx context.Context, request *rest.Request) ([]T, error) {
+// List reads objects of a kind, all of them in one answer. If one does not decode, or is
+// of another kind, the error is an *UnreadableError, and none is returned.
+func List[T any](ctx context.Context, request *rest.Request, kind string) ([]T, error) {
 	list, err := Get[struct {
-		Items []T `json:"items"`
+		Items []json.RawMessage `json:"items"`
 	}](ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	return list.Items, nil
+	items := make([]T, len(list.Items))
+	for i, raw := range list.Items {
+		var is metav1.TypeMeta
+		if err := errors.Join(json.Unmarshal(raw, &is), json.Unmarshal(raw, &items[i])); err != nil {
+			return nil, &UnreadableError{err}
+		}
+		if is.Kind != kind { // what has only the metadata of a run would be taken for one that has not begun
+			return nil, &UnreadableError{fmt.Errorf("item %d of a list of %ss is of another kind: %q", i, kind, is.Kind)}
+		}
+	}
+	return items, nil
 }
 
 // Body is the answer's bytes, or the error that they tell of: Raw alone does not

@@ -98,17 +98,17 @@ func (c *APIClient) GetCustomRun(ctx context.Context, key types.NamespacedName) 
 
 // ListTaskRuns reads the TaskRuns that have the label of a PipelineRun.
 func (c *APIClient) ListTaskRuns(ctx context.Context, run types.NamespacedName) ([]crds.TaskRun, error) {
-	return call.List[crds.TaskRun](ctx, of(c.tekton.Get(), crds.ResourceTaskRuns, run))
+	return call.List[crds.TaskRun](ctx, of(c.tekton.Get(), crds.ResourceTaskRuns, run), crds.KindTaskRun)
 }
 
 // ListCustomRuns reads the CustomRuns that do.
 func (c *APIClient) ListCustomRuns(ctx context.Context, run types.NamespacedName) ([]crds.CustomRun, error) {
-	return call.List[crds.CustomRun](ctx, of(c.beta.Get(), crds.ResourceCustomRuns, run))
+	return call.List[crds.CustomRun](ctx, of(c.beta.Get(), crds.ResourceCustomRuns, run), crds.KindCustomRun)
 }
 
 // ListPipelineRuns reads the PipelineRuns that do.
 func (c *APIClient) ListPipelineRuns(ctx context.Context, run types.NamespacedName) ([]crds.PipelineRun, error) {
-	return call.List[crds.PipelineRun](ctx, of(c.tekton.Get(), crds.ResourcePipelineRuns, run))
+	return call.List[crds.PipelineRun](ctx, of(c.tekton.Get(), crds.ResourcePipelineRuns, run), crds.KindPipelineRun)
 }
 
 // of selects what has the label of a PipelineRun.

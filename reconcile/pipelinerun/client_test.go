@@ -108,13 +108,26 @@ func TestReadsOnTheWire(t *testing.T) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Error(err)
 	}
-	w.answer = map[string]any{"items": []any{map[string]any{"metadata": map[string]any{"name": "child"}}}}
+	listed := func(kind string) any {
+		return map[string]any{"items": []any{map[string]any{"kind": kind, "metadata": map[string]any{"name": "child"}}}}
+	}
+	w.answer = listed(crds.KindTaskRun)
 	tasks, err1 := c.ListTaskRuns(ctx, key)
+	w.answer = listed(crds.KindCustomRun)
 	customs, err2 := c.ListCustomRuns(ctx, key)
+	w.answer = listed(crds.KindPipelineRun)
 	pipelines, err3 := c.ListPipelineRuns(ctx, key)
 	if err := errors.Join(err1, err2, err3); err != nil || len(tasks) != 1 || len(customs) != 1 || len(pipelines) != 1 || tasks[0].Name != "child" {
 		t.Errorf("%v %v %v, %v", tasks, customs, pipelines, err)
 	}
+	// What has the metadata of a run and is none would be a run that has not begun, and
+	// was asked to stop though it had ended (seed 157).
+	var other *call.UnreadableError
+	w.answer = listed("ConfigMap")
+	if runs, err := c.ListTaskRuns(ctx, key); !errors.As(err, &other) || runs != nil {
+		t.Errorf("ConfigMaps instead of TaskRuns: %v, %v", runs, err)
+	}
+	w.seen = w.seen[:len(w.seen)-1]
 	want := []string{
 		"GET /apis/tekton.dev/v1/namespaces/ns/pipelineruns/x",
 		"GET /apis/tekton.dev/v1/namespaces/ns/pipelines/x",

@@ -540,12 +540,12 @@ func TestPodThatCameAndWent(t *testing.T) {
 		c.kubelet(running())
 		last := c.pod()
 		clear(c.server.pods)
-		c.rec.PodGone(last)
+		c.rec.PodGone(last, true)
 		c.settle(nil)
 		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonPodDeleted) || len(c.server.pods) != 0 {
 			t.Errorf("%s, with %d pods", reason, len(c.server.pods))
 		}
-		c.rec.PodGone(last) // a pod of a run that is done
+		c.rec.PodGone(last, true) // a pod of a run that is done
 		c.settle(nil)
 		if n := len(c.rec.witness.seen); n != 0 {
 			t.Errorf("%d runs are remembered that are done", n)

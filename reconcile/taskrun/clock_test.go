@@ -53,7 +53,7 @@ func TestAPodThatLostItsOwnerHasBegunAllTheSame(t *testing.T) {
 		var seen, gone Reconciler
 		key := types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
 		seen.witness.look(key, &observation{Run: run, Pod: pod})
-		gone.PodGone(pod)
+		gone.PodGone(pod, true)
 		for how, r := range map[string]*Reconciler{"was looked at": &seen, "was told to be gone": &gone} {
 			o := &observation{Run: run}
 			if r.witness.look(key, o); !o.Witnessed {

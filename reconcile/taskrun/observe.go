@@ -148,7 +148,7 @@ func (r *Reconciler) observePod(ctx context.Context, doubt bool, o *observation)
 		// The server may have it no more, and the cache be behind: then that it had
 		// begun is known from there alone.
 		if pod, ok, err := r.parts.Caches.Pod(key); ok && err == nil {
-			r.witness.note(&pod)
+			r.witness.note(&pod, true)
 		}
 	}
 	return r.readPod(ctx, types.NamespacedName{Namespace: o.Run.Namespace, Name: o.Run.Name}, o)

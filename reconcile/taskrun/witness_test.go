@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ func TestWhoDoesNotReconcileRemembersWhatBegan(t *testing.T) {
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "step-a", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
 	}
 	var r Reconciler
-	r.PodGone(pod)
+	r.PodGone(pod, true)
 	o := &observation{Run: run}
 	if r.witness.look(key, o); !o.Witnessed {
 		t.Error("the pod had begun, and nobody remembers")
@@ -36,6 +37,47 @@ func TestWhoDoesNotReconcileRemembersWhatBegan(t *testing.T) {
 	r.RunEnded(key)
 	if len(r.witness.seen) != 0 {
 		t.Errorf("a run that has ended is remembered: %v", r.witness.seen)
+	}
+}
+
+// The cache of runs may be behind that of pods by as long as a list takes: a run that
+// is not in it when its pod has gone may come yet (seed 420). Who never comes is
+// remembered for a while, and makes room for others.
+func TestARunThatNobodyKnowsYetIsRemembered(t *testing.T) {
+	yes := true
+	begun := func(name string) (types.NamespacedName, *crds.TaskRun, *corev1.Pod) {
+		run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: name, UID: types.UID("uid-" + name)}}
+		return types.NamespacedName{Namespace: "ci", Name: name}, run, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ci", Name: podName(run),
+				OwnerReferences: []metav1.OwnerReference{{Kind: crds.KindTaskRun, Name: name, UID: run.UID, Controller: &yes}},
+			},
+			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "step-a"}}},
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "step-a", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+		}
+	}
+	var r Reconciler
+	late, lateRun, latePod := begun("late")
+	_, _, gone := begun("gone")
+	r.PodGone(gone, false)
+	r.PodGone(latePod, false)
+	r.witness.look(late, nil) // a reconcile that finds no run does not forget it either
+	o := &observation{Run: lateRun}
+	if r.witness.look(late, o); !o.Witnessed {
+		t.Error("the pod had begun, and nobody remembers")
+	}
+	for i := range mostUnknown {
+		_, _, pod := begun(fmt.Sprint(i))
+		r.PodGone(pod, false)
+	}
+	if n := len(r.witness.seen); n > mostUnknown+1 {
+		t.Errorf("%d runs are remembered that nobody knows", n)
+	}
+	if r.witness.look(late, o); !o.Witnessed {
+		t.Error("a run that is known by now made room for others")
+	}
+	if _, seen := r.witness.seen[types.NamespacedName{Namespace: "ci", Name: "gone"}]; seen {
+		t.Error("one that never came did not")
 	}
 }
 
