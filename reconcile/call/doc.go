@@ -17,6 +17,8 @@
 //     sent alone (StatusAppend).
 //  4. An object that is there and does not decode is told from trouble (UnreadableError).
 //  5. Both reconcilers give up, and tell people, by the same rules (Failed, Event).
+//  6. A run that the server has no more is not worked at on the word of a cache that is
+//     behind (Absent, TestARunThatIsGoneIsLeftAloneForAWhile).
 //
-// There is no goroutine and no state here.
+// There is no goroutine here, and no state but Absent's.
 package call

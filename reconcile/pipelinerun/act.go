@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +27,8 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 			// The view was stale; the event that says so is on its way, or is here.
 			return false, reconcile.Result{Requeue: true}, nil
 		case apierrors.IsNotFound(err):
-			return false, reconcile.Result{}, nil // the run is gone
+			r.absent.Note(key, o.Run.UID, time.Now())
+			return false, reconcile.Result{RequeueAfter: call.AbsentFor}, nil // the run is gone
 		case err != nil:
 			return false, result, call.Failed(r.parts.Gate, key, verb(action), err)
 		case again:

@@ -755,6 +755,42 @@ func TestAChildThatNoCacheShowsIsStoppedToo(t *testing.T) {
 	}
 }
 
+// A run that was deleted while its cache stands still has its children collected: they
+// are not made again on the word of that cache (seed 481).
+func TestNothingIsMadeForARunThatTheServerHasNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneTask)
+		c.settle(nil)
+		c.frozen = true
+		c.remove(crds.ResourcePipelineRuns, "run") // and the cache does not know
+		c.frozen = false
+		c.remove(crds.ResourceTaskRuns, "run-a")
+		c.frozen = true
+		c.gate.doubt = true
+		key := types.NamespacedName{Namespace: "default", Name: "run"}
+		asked := len(c.calls)
+		for range 10 { // each a reason to look: an event, and time that goes by
+			result, err := c.rec.Reconcile(t.Context(), key)
+			if err != nil || result.RequeueAfter <= 0 {
+				t.Fatalf("%+v %v", result, err)
+			}
+			time.Sleep(result.RequeueAfter / 2)
+		}
+		if len(c.objects[crds.ResourceTaskRuns]) != 0 {
+			t.Errorf("%v were made for it: %v", c.objects[crds.ResourceTaskRuns], c.calls)
+		}
+		for _, call := range c.calls[asked:] {
+			if call != "get pipelineruns run" {
+				t.Errorf("%s, of a run that is gone", call)
+			}
+		}
+		c.thaw()
+		if result, err := c.rec.Reconcile(t.Context(), key); err != nil || result != (reconcile.Result{}) {
+			t.Errorf("when the cache knows: %+v %v", result, err)
+		}
+	})
+}
+
 // A child that was deleted is looked for on the server once, and not at each look.
 func TestADeletedChildIsLookedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

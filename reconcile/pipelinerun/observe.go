@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,12 +75,15 @@ func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *o
 	switch {
 	case apierrors.IsNotFound(err):
 		r.parts.Gate.Clear(key)
+		uid, _, _ := r.parts.Caches.Known(key)
+		r.absent.Note(key, uid, time.Now())
 		return nil
 	case errors.As(err, &unreadable):
 		return r.observeHead(key, err, o)
 	case err != nil:
 		return fmt.Errorf("get PipelineRun: %w", err)
 	}
+	r.absent.Found(key)
 	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, run.ResourceVersion)
 	o.Run = run
 	return nil

@@ -91,6 +91,7 @@ type Reconciler struct {
 	parts   Parts
 	settled reconcile.Settled
 	memory  memory
+	absent  call.Absent
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -122,9 +123,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if r.settled.Is(key, version) {
 		return reconcile.Result{}, nil
 	}
+	wait, ask := r.absent.Look(key, uid, time.Now())
+	if wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if ask {
+		r.parts.Gate.Doubt(key)
+	}
 	o, err := r.observe(ctx, key, r.memory.take(key, uid, version))
 	if o == nil || err != nil {
-		return reconcile.Result{}, err
+		wait, _ = r.absent.Look(key, uid, time.Now())
+		return reconcile.Result{RequeueAfter: wait}, err
 	}
 	if o.config.ours(o.Run) { // of others' runs no reconcile would see the end, which is to forget them
 		defer r.memory.keep(key, o)

@@ -98,12 +98,15 @@ func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *o
 	switch {
 	case apierrors.IsNotFound(err):
 		r.parts.Gate.Clear(key)
+		uid, _, _ := r.parts.Caches.Known(key)
+		r.absent.Note(key, uid, time.Now())
 		return nil
 	case errors.As(err, &unreadable):
 		return r.observeHead(key, err, o)
 	case err != nil:
 		return fmt.Errorf("get TaskRun: %w", err)
 	}
+	r.absent.Found(key)
 	r.parts.Gate.Wrote(key, r.parts.Caches.TaskRuns, run.ResourceVersion)
 	o.Run = run
 	return nil

@@ -227,7 +227,7 @@ type Reconciler struct {
 	witness  witness
 	recall   recall
 	refusals refusals
-	absent   absent
+	absent   call.Absent
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -255,8 +255,12 @@ const maxPlans = 4
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	uid, version, _ := r.parts.Caches.Known(key)
-	if wait := r.absent.wait(key, uid, time.Now()); wait > 0 {
+	wait, ask := r.absent.Look(key, uid, time.Now())
+	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if ask {
+		r.parts.Gate.Doubt(key)
 	}
 	if r.settled.Is(key, version) {
 		r.witness.forget(key)
@@ -272,7 +276,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	r.recall.look(key, o)
 	if o == nil {
 		r.refusals.forget(key)
-		return reconcile.Result{}, nil
+		wait, _ = r.absent.Look(key, uid, time.Now())
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	for range maxPlans {
 		p := plan(*o, time.Now(), o.config)
