@@ -91,8 +91,8 @@ func TestAKeyThatHearsNothingButItsOwnWritesIsHeldBack(t *testing.T) {
 			t.Errorf("alarms: %+v", alarms)
 		}
 		// Somebody else has changed it: that is news, and the row is over.
-		r.q.AddUrgent(keyA, workqueue.Cause{Source: "taskruns", Event: "update", NewRV: "9000"})
 		before := runs
+		r.q.AddUrgent(keyA, workqueue.Cause{Source: "taskruns", Event: "update", NewRV: "9000"})
 		time.Sleep(5 * time.Millisecond)
 		synctest.Wait()
 		if runs < before+5 || len(r.pool.Alarms()) != 0 {
