@@ -77,6 +77,8 @@ devcluster/install.sh gcc libc6-dev ca-certificates # the race detector links wi
 step "lint" make lint
 step "unit tests, -race" make unit
 step "cluster (built once)" cluster
+# Before Millrace is there: its admission would have a say in the answers.
+step "the server beside its model" go test -count=1 -tags e2e -run '^TestTheServerAnswersAsRecorded$' -v ./internal/simulation/dialogue
 step "image and install" install
 step "examples and bad input" examples
 step "verdicts of admission" verdicts

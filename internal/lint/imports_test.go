@@ -61,7 +61,7 @@ var table = map[string][]string{
 	"internal/audit":      {},
 	"internal/bench":      {"internal/audit"},
 	"internal/chaintest":  {"reflector", "fifo", "transform", "indexer", "predicate", "handler", "workqueue", "reconcile", "wire", "crds", "internal/inspect", "internal/simulation/apiserver"},
-	"internal/e2e":        {"internal/audit", "internal/simulation/dialogue"},
+	"internal/e2e":        {"internal/audit"},
 	"internal/e2efaults":  {"crds", "internal/faultproxy", "internal/simulation", "internal/simulation/apiserver"},
 	"internal/faultproxy": {"internal/simulation", "internal/simulation/apiserver"},
 	"internal/guard":      {},
