@@ -28,8 +28,10 @@ type Server struct {
 	Pause func(context.Context) error
 }
 
-// patience is how long an answer is waited for that is to come.
-const patience = 30 * time.Second
+// patience is how long an exchange may wait for others to act. The garbage collector
+// looks for new resources each half a minute only, so what is owned by an object of a CRD
+// that was applied just now goes when it has.
+const patience = 90 * time.Second
 
 // Play asks what the script asks, and returns the answers as they are recorded,
 // in the order of the exchanges. The namespace has to be there.
