@@ -46,8 +46,8 @@ var table = map[string][]string{
 	"reconcile/resolution": {"crds"},
 	"reconcile/variables":  {"crds/defaulting", "crds/expression", "crds/reference", "crds"},
 	// 5
-	"reconcile/taskrun":     {"reconcile", "crds/conversion", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
-	"reconcile/pipelinerun": {"reconcile", "crds/conversion", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
+	"reconcile/taskrun":     {"internal/verdicts", "reconcile", "crds/conversion", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
+	"reconcile/pipelinerun": {"internal/verdicts", "reconcile", "crds/conversion", "reconcile/call", "reconcile/frozen", "reconcile/resolution", "reconcile/variables", "crds/expression", "workqueue", "indexer", "fifo", "wire", "crds/validation", "crds/defaulting", "crds/graph", "crds/reference", "crds"},
 	// The webhook's rules are pure, and so is the plan for its certificate.
 	"webhook":             {"webhook/certificate", "crds/conversion", "crds/defaulting", "crds/validation", "crds"}, // certificate, in a test
 	"webhook/certificate": {},
@@ -70,6 +70,7 @@ var table = map[string][]string{
 	"internal/logs":       {"crds", "internal/terminal"},
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "crds"},
 	"internal/option":     {},
+	"internal/verdicts":   {},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	"internal/terminal":   {},

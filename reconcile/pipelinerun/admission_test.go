@@ -1,7 +1,6 @@
 package pipelinerun
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -10,51 +9,14 @@ import (
 
 	"millrace/crds"
 	"millrace/crds/defaulting"
+	"millrace/internal/verdicts"
 )
 
 // What admission refuses ends when it comes here all the same, before anything is made;
 // what it warns of, that the run will fail, comes true; and what it accepts begins. The
 // objects, and what is said of them, are admission's own tables.
 func TestAdmissionAndTheRunAgree(t *testing.T) {
-	tried := map[string]int{}
-	for _, file := range []string{"pipeline", "graph", "matrix", "when", "pipelinevariables", "pipelinerun"} {
-		table, err := os.ReadFile("../../crds/validation/testdata/" + file + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for block := range strings.SplitSeq(string(table), "\n\n") {
-			text, said, _ := strings.Cut(block, "\n----\n")
-			verdict := verdictOf(said)
-			if reason := disagree(text); reason != "" {
-				verdict = reason
-			}
-			tried[verdict]++
-			if verdict == "refused" || verdict == "fails" || verdict == "begins" {
-				playVerdict(t, text, verdict)
-			}
-		}
-	}
-	for _, verdict := range []string{"refused", "fails", "begins"} {
-		if tried[verdict] < 10 {
-			t.Errorf("only %d objects were tried of which admission says that they are to be %s", tried[verdict], verdict)
-		}
-	}
-}
-
-func verdictOf(said string) string {
-	switch {
-	case strings.Contains(said, "refused "):
-		return "refused"
-	case strings.Contains(said, "the run will fail"):
-		return "fails"
-	default:
-		return "begins"
-	}
-}
-
-// disagree is why admission and a run do not say the same of an object.
-func disagree(text string) string {
-	for sentence, why := range map[string]string{
+	verdicts.Play(t, []string{"pipeline", "graph", "matrix", "when", "pipelinevariables", "pipelinerun"}, map[string]string{
 		"# It does not take one of both, as Tekton has it.":      "a run can do it",
 		"# Tekton takes no text before the first reference.":     "a run can do it",
 		"# It uses nothing else, and arrays only as arguments.":  "the runs of the task find out",
@@ -65,15 +27,10 @@ func disagree(text string) string {
 		"# Tekton looks for no array of the pipeline":            "the runs of the task find out",
 		"# An object has keys, also beside a custom task.":       "a run can do it",
 		"# Beside a task of steps all parameters are named":      "a run can do it",
-	} {
-		if strings.HasPrefix(text, sentence) {
-			return why
-		}
-	}
-	return ""
+	}, playVerdict)
 }
 
-func playVerdict(t *testing.T, text, verdict string) {
+func playVerdict(t *testing.T, text string, verdict verdicts.Verdict) {
 	t.Helper()
 	run, config := runOf(t, text)
 	w := newWorld(t, run)
@@ -83,7 +40,7 @@ func playVerdict(t *testing.T, text, verdict string) {
 	w.tasks = map[string]*crds.TaskSpec{"t": {Results: []crds.TaskResult{{Name: "r"}, {Name: "s"}}, Steps: []crds.Step{{Image: "x"}}}}
 	w.reconcile()
 	failed := w.run.IsDone() && w.run.IsFailed()
-	if failed != (verdict != "begins") || failed && len(w.created) > 0 {
+	if failed != (verdict != verdicts.Begins) || failed && len(w.created) > 0 {
 		t.Errorf("admission says that it is to be %s, and after a reconcile there are %v, and it is %s\n%s", verdict, w.created, w.run.Succeeded().Message, text)
 	}
 }

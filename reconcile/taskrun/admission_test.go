@@ -1,8 +1,6 @@
 package taskrun
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,73 +8,31 @@ import (
 
 	"millrace/crds"
 	"millrace/crds/defaulting"
+	"millrace/internal/verdicts"
 )
 
 // What admission refuses ends when it comes here all the same; what it warns of, that the
 // run will fail, comes true; and what it accepts begins. The objects, and what is said of
 // them, are admission's own tables.
 func TestAdmissionAndTheRunAgree(t *testing.T) {
-	tried := map[string]int{}
-	for _, file := range []string{"task", "variables", "taskrun"} {
-		table, err := os.ReadFile("../../crds/validation/testdata/" + file + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for block := range strings.SplitSeq(string(table), "\n\n") {
-			text, said, _ := strings.Cut(block, "\n----\n")
-			verdict := verdictOf(said)
-			if reason := disagree(text); reason != "" {
-				verdict = reason
-			}
-			tried[verdict]++
-			if verdict == "refused" || verdict == "fails" || verdict == "begins" {
-				playVerdict(t, text, verdict)
-			}
-		}
-	}
-	for _, verdict := range []string{"refused", "fails", "begins"} {
-		if tried[verdict] < 10 {
-			t.Errorf("only %d objects were tried of which admission says that they are to be %s", tried[verdict], verdict)
-		}
-	}
-}
-
-func verdictOf(said string) string {
-	switch {
-	case strings.Contains(said, "refused "):
-		return "refused"
-	case strings.Contains(said, "the run will fail"):
-		return "fails"
-	default:
-		return "begins"
-	}
-}
-
-// disagree is why admission and a run do not say the same of an object.
-func disagree(text string) string {
-	for sentence, why := range map[string]string{
+	verdicts.Play(t, []string{"task", "variables", "taskrun"}, map[string]string{
 		"# In the dotted way a name ends at the dot.": "a run can do it",
 		"# So it is with results of the step.":        "it stays as it is written",
 		"# A word about that comes with it.":          "it does no harm",
 		"# Some variables an administrator keeps.":    "the pod goes without them",
 		"# Nor are there other names within quotes.":  "it stays as it is written",
 		"# What is given beside a task is named":      "a run can do it",
-	} {
-		if strings.HasPrefix(text, sentence) {
-			return why
-		}
-	}
-	return ""
+	}, playVerdict)
 }
 
-func playVerdict(t *testing.T, text, verdict string) {
+func playVerdict(t *testing.T, text string, verdict verdicts.Verdict) {
 	t.Helper()
 	run, task, config := runOf(t, text)
 	_, refused := source(run, config)
 	if refused == nil {
 		_, refused = resolve(run, task, someActions(), config)
 	}
-	if (refused != nil) != (verdict != "begins") {
+	if (refused != nil) != (verdict != verdicts.Begins) {
 		t.Errorf("admission says that it is to be %s, and the run says %v\n%s", verdict, refused, text)
 	}
 }
