@@ -54,11 +54,14 @@ func parseConfigFile(raw []byte, fields map[string]option.Value) (map[string]str
 	if err := decoder.Decode(&object); err != nil {
 		return nil, fmt.Errorf("want fields: %w", err)
 	}
-	for field, want := range map[string]string{"apiVersion": configAPIVersion, "kind": configKind} {
-		if object[field] != want {
-			return nil, fmt.Errorf("%s is %v: want %s", field, object[field], want)
+	for _, head := range [...]struct{ field, want string }{{"apiVersion", configAPIVersion}, {"kind", configKind}} {
+		switch is, given := object[head.field]; {
+		case !given:
+			return nil, fmt.Errorf("there is no %s: want %s", head.field, head.want)
+		case is != head.want:
+			return nil, fmt.Errorf("%s is %v: want %s", head.field, is, head.want)
 		}
-		delete(object, field)
+		delete(object, head.field)
 	}
 	given := map[string]string{}
 	return given, collect(given, "", object, fields)
