@@ -225,8 +225,9 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	})
 	// A pod that began and went while its run waited its turn no reconcile will see,
 	// nor one that went while another replica led. What is told of runs that are
-	// over, or whose pods are cleaned up, a reconcile forgets; where there is none,
-	// it must not be remembered.
+	// over, or whose pods are cleaned up, a reconcile forgets; where there is none, of
+	// a run that is over nothing is told. One that is in no cache may be to come: of
+	// those the reconciler remembers the last ones.
 	onPodGone := handler.When(gone, func(c indexer.Change) {
 		known := working.knows(c.Old)
 		if known && !waiting.isOver(c) && !working.owner(c.Old) {
