@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"millrace/internal/option"
 )
@@ -23,6 +26,8 @@ type config struct {
 	workers    int           // TaskRuns reconciled at once, and as many PipelineRuns
 	drain      time.Duration // how long work in hand may take after a stop
 	packAfter  time.Duration // 0: never
+
+	watchNamespace string // the only one whose runs are served; "" for all
 
 	bind      string // host:port of /metrics, /healthz and /readyz
 	debugBind string // host:port of /debug; "" for none
@@ -59,6 +64,7 @@ func (c *config) rows() []row {
 	return []row{
 		{"config", "CONFIG_FILE", "", option.Text(&c.file, ""), "file with settings, of kind ControllerConfiguration; flags and environment variables beat it"},
 		{"namespace", "SYSTEM_NAMESPACE", "namespace", option.Text(&c.namespace, "tekton-pipelines"), "namespace of the install: its Lease and ConfigMaps"},
+		{"watch-namespace", "WATCH_NAMESPACE", "watchNamespace", option.Text(&c.watchNamespace, ""), "the one namespace whose runs are served, and whose objects they may refer to: all that is asked for is in it, so that a Role there is enough; empty for all"},
 		{"kubeconfig", "KUBECONFIG", "clientConnection.kubeconfig", option.Text(&c.kubeconfig, ""), "file that tells how to reach the cluster; not needed inside one"},
 		{"managed-by", "MANAGED_BY", "managedBy", option.List(&c.managedBy, "tekton.dev/pipeline"), "values of spec.managedBy that are ours, separated by commas; runs without a value are ours if tekton.dev/pipeline is among them"},
 		{"resolvers", "RESOLVERS", "resolvers", option.List(&c.resolvers), "resolvers that runs may refer to, separated by commas, such as git,hub: each is asked by a ResolutionRequest, and somebody else's controller (Tekton's resolvers, say) answers; the resolver cluster is built in and needs no word"},
@@ -87,9 +93,10 @@ func (c *config) rows() []row {
 func (c config) mayResolve(resolver string) bool { return slices.Contains(c.resolvers, resolver) }
 
 func (c *config) check() error {
+	if err := c.checkNamespaces(); err != nil {
+		return err
+	}
 	switch {
-	case c.namespace == "":
-		return errors.New("--namespace must not be empty")
 	case c.resync < 0:
 		return fmt.Errorf("--resync-period=%s: must not be negative; 0 for never", c.resync)
 	case c.drain <= 0:
@@ -102,6 +109,26 @@ func (c *config) check() error {
 		return fmt.Errorf("--leader-elect-renew-deadline=%s must be less than --leader-elect-lease-duration=%s, or two leaders could overlap", c.renewDeadline, c.leaseDuration)
 	case c.leaderElect && float64(c.retryPeriod)*1.2 >= float64(c.renewDeadline):
 		return fmt.Errorf("--leader-elect-retry-period=%s must be well below --leader-elect-renew-deadline=%s (by a fifth at least)", c.retryPeriod, c.renewDeadline)
+	}
+	return nil
+}
+
+// checkNamespaces refuses what the API server would take for a name that nobody has: a
+// watch of it is silent for ever.
+func (c *config) checkNamespaces() error {
+	if strings.Contains(c.watchNamespace, ",") {
+		return fmt.Errorf("--watch-namespace=%q: must be one namespace; install once for each of several", c.watchNamespace)
+	}
+	for _, each := range []struct {
+		flag, name string
+		mayBeEmpty bool
+	}{{"namespace", c.namespace, false}, {"watch-namespace", c.watchNamespace, true}} {
+		if each.mayBeEmpty && each.name == "" {
+			continue
+		}
+		if wrong := validation.IsDNS1123Label(each.name); len(wrong) > 0 {
+			return fmt.Errorf("--%s=%q is not the name of a namespace: %s", each.flag, each.name, wrong[0])
+		}
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	// is the transform's to say: see its warning before you read another field.
 	cut := api.settings.Now().Transform()
 	from := func(resource, kind string, format wire.Format) reflector.Config {
-		return reflector.Config{Kind: kind, Format: format, Pulse: api.pulse, Rand: on.random(resource)}
+		return reflector.Config{Kind: kind, Namespace: cfg.watchNamespace, Format: format, Pulse: api.pulse, Rand: on.random(resource)}
 	}
 
 	// TaskRuns: each wakes itself, and the PipelineRun that made it when it ends.
