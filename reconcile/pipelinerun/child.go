@@ -126,6 +126,7 @@ func (d *decision) taskRun(t *task, name string, c combination) (*crds.TaskRun, 
 			ManagedBy:          d.Run.Spec.ManagedBy,
 		},
 	}
+	d.tellClaims(tr.Annotations, tr.Spec.Workspaces)
 	if t.TaskRef != nil {
 		ref := *t.TaskRef
 		ref.Name = v.Text(ref.Name)

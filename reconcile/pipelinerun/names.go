@@ -31,6 +31,9 @@ const (
 	// annotationMessage is, of a PipelineRun, what spec.statusMessage is of a TaskRun: why
 	// the PipelineRun around it has asked it to end.
 	annotationMessage = "millrace.dev/status-message"
+	// annotationClaims tells a run which claims of its workspaces were made for its
+	// pipeline before it: their names, with commas between them.
+	annotationClaims = "millrace.dev/pipeline-claims"
 )
 
 // staysWith tells annotations of an object that what is made of it does not get: what

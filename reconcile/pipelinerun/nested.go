@@ -41,6 +41,7 @@ func (d *decision) pipelineRun(t *task, name string, c combination) (*crds.Pipel
 			ManagedBy:       d.Run.Spec.ManagedBy,
 		},
 	}
+	d.tellClaims(pr.Annotations, pr.Spec.Workspaces)
 	if timeout := d.runTimeout(t, own); timeout != nil {
 		pr.Spec.Timeouts = &crds.TimeoutFields{Pipeline: timeout}
 	}

@@ -111,6 +111,24 @@ func (d *decision) propagatedWorkspaces(t *task) []string {
 	return names
 }
 
+// tellClaims tells a run of those of its claims that were made for this one: were one
+// gone, it would be waited for as if somebody might yet make it. What was said so to a
+// pipeline within a pipeline has come to its runs with the other annotations.
+func (d *decision) tellClaims(annotations map[string]string, bound []crds.WorkspaceBinding) {
+	for _, own := range d.Run.Spec.Workspaces {
+		if own.VolumeClaimTemplate == nil {
+			continue
+		}
+		name := claimName(d.Run.UID, own)
+		uses := func(b crds.WorkspaceBinding) bool {
+			return b.PersistentVolumeClaim != nil && b.PersistentVolumeClaim.ClaimName == name
+		}
+		if slices.ContainsFunc(bound, uses) {
+			annotations[annotationClaims] = strings.TrimPrefix(annotations[annotationClaims]+","+name, ",")
+		}
+	}
+}
+
 // lacksClaim tells that a claim was refused: nothing begins without its volume.
 func (d *decision) lacksClaim() bool {
 	return len(d.Refused) > 0 && slices.ContainsFunc(d.Run.Spec.Workspaces, func(b crds.WorkspaceBinding) bool {

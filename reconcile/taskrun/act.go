@@ -83,6 +83,8 @@ func verb(action Action) string {
 		return "create PersistentVolumeClaim"
 	case FindClaim:
 		return "look for PersistentVolumeClaim"
+	case CreateRequest:
+		return "create ResolutionRequest"
 	case DeletePod:
 		return "delete pod"
 	case StopPod:

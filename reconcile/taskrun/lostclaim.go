@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,20 @@ const (
 	claimsAnnotation = "millrace.dev/workspace-claims"
 	claimsInUse      = "in-use"
 )
+
+// madeClaims are the names of the claims that were there before the pod: those of the
+// run itself, and those that its PipelineRun has made for it.
+func (d decision) madeClaims() []string {
+	names := d.pipelineClaims()
+	for _, claim := range d.ownClaims() {
+		names = append(names, claim.Name)
+	}
+	return names
+}
+
+func (d decision) pipelineClaims() []string {
+	return strings.FieldsFunc(d.Run.Annotations[annotationClaims], func(r rune) bool { return r == ',' })
+}
 
 // claimsUsed are the annotations of the status of a run whose attempt has begun.
 func (d decision) claimsUsed() map[string]string {
@@ -57,29 +72,33 @@ func (d decision) provide(claims []*corev1.PersistentVolumeClaim) []Action {
 	return actions
 }
 
-// awaitClaims adds to what is done about a pending pod: a claim of the run's own that
-// the scheduler has something against is looked for, and the attempt ends if it is gone.
-// The scheduler alone is not believed: it may not have been told of a new claim yet.
-// A claim of somebody else's may be yet to come.
+// awaitClaims adds to what is done about a pending pod: a claim that was made for the run
+// or its pipeline, and that the scheduler has something against, is looked for, and the
+// attempt ends if it is gone. The scheduler alone is not believed: it may not have been
+// told of a new claim yet. A claim of somebody else's may be yet to come.
 func (d decision) awaitClaims(status crds.TaskRunStatus, p Plan) Plan {
 	if d.LostClaim != "" {
-		return d.giveUp(status, claimLost(d.LostClaim))
+		return d.giveUp(status, d.claimLost())
 	}
 	complaint := unschedulable(d.Pod)
 	if !strings.Contains(complaint, "persistentvolumeclaim ") {
 		return p
 	}
-	for _, claim := range d.ownClaims() {
-		if strings.Contains(complaint, fmt.Sprintf("persistentvolumeclaim %q", claim.Name)) {
-			p.Actions = append(p.Actions, FindClaim{claim.Name})
+	for _, name := range d.madeClaims() {
+		if strings.Contains(complaint, fmt.Sprintf("persistentvolumeclaim %q", name)) {
+			p.Actions = append(p.Actions, FindClaim{name})
 			p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
 		}
 	}
 	return p
 }
 
-func claimLost(name string) *refusal {
-	return &refusal{crds.TaskRunReasonClaimLost, fmt.Sprintf("the PersistentVolumeClaim %q, which was made for a workspace of this run, has been deleted, and what was in it is lost", name)}
+func (d decision) claimLost() *refusal {
+	of := "this run"
+	if slices.Contains(d.pipelineClaims(), d.LostClaim) {
+		of = "the pipeline that this run is of"
+	}
+	return &refusal{crds.TaskRunReasonClaimLost, fmt.Sprintf("the PersistentVolumeClaim %q, which was made for a workspace of %s, has been deleted, and what was in it is lost", d.LostClaim, of)}
 }
 
 // unschedulable is why there is no node for the pod, in the scheduler's words.

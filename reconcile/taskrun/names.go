@@ -32,6 +32,7 @@ const (
 	annotationRelease     = "pipeline.tekton.dev/release"
 	annotationReady       = "tekton.dev/ready"
 	annotationOnError     = "pipeline.tekton.dev/pipeline-task-on-error" // of the PipelineRun that made the run
+	annotationClaims      = "millrace.dev/pipeline-claims"               // of those that it has made for the run
 	annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 

@@ -58,8 +58,8 @@ type observation struct {
 	// Refused is the server's answer to the creation of the pod, or of a claim that it
 	// needs, in this reconcile.
 	Refused error
-	// LostClaim is a claim of the run's own that a plan had looked for, and that the
-	// server has no more; empty as a rule.
+	// LostClaim is a claim that was made for the run, or for its pipeline, that a plan had
+	// looked for, and that the server has no more; empty as a rule.
 	LostClaim string
 	// NotBefore is when a pod that was refused in an earlier reconcile may be tried
 	// again.
@@ -115,7 +115,7 @@ type CreatePod struct{ Pod *corev1.Pod }
 // CreateClaim creates a claim for a workspace of the run.
 type CreateClaim struct{ Claim *corev1.PersistentVolumeClaim }
 
-// FindClaim sees to it that a claim of the run's own is there yet.
+// FindClaim sees to it that a claim that was made for the run is there yet.
 type FindClaim struct{ Name string }
 
 // CreateRequest asks a resolver for the task, unless it has been asked.
@@ -430,7 +430,7 @@ func (d decision) create(why string, first []Action, status crds.TaskRunStatus) 
 		return d.refusedPod(status)
 	}
 	if d.LostClaim != "" {
-		return d.refuse(claimLost(d.LostClaim))
+		return d.refuse(d.claimLost())
 	}
 	if wait := d.NotBefore.Sub(d.now); wait > 0 {
 		return Plan{Why: "the pod was refused a moment ago", Requeue: reconcile.Soonest(d.untilTimeout(status), wait)}
