@@ -127,7 +127,7 @@ func (c *cluster) grant(ctx context.Context, ns string, doc []byte) error {
 		if err := yaml.Unmarshal(doc, role); err != nil {
 			return err
 		}
-		role.Name = ns
+		role.Name = own(ns, role.Name)
 		_, err := c.rbac.ClusterRoles().Create(ctx, role, made)
 		return err
 	case "ClusterRoleBinding":
@@ -135,7 +135,7 @@ func (c *cluster) grant(ctx context.Context, ns string, doc []byte) error {
 		if err := yaml.Unmarshal(doc, binding); err != nil {
 			return err
 		}
-		binding.Name, binding.RoleRef.Name, binding.Subjects[0].Namespace = ns, ns, ns
+		binding.Name, binding.RoleRef.Name, binding.Subjects[0].Namespace = own(ns, binding.Name), own(ns, binding.RoleRef.Name), ns
 		_, err := c.rbac.ClusterRoleBindings().Create(ctx, binding, made)
 		return err
 	case "Role":
@@ -159,14 +159,25 @@ func (c *cluster) grant(ctx context.Context, ns string, doc []byte) error {
 	}
 }
 
-// account is the name of the ServiceAccount in the shipped RBAC.
-const account = "millrace-controller"
+// account is the name of the ServiceAccount in the shipped RBAC, and of the ClusterRole
+// for runs; unbounded is the one for what is in no namespace.
+const account, unbounded = "millrace-controller", "millrace-cluster"
+
+// own is a name of the shipped RBAC as a namespace has it for itself.
+func own(ns, name string) string {
+	if name == account {
+		return ns
+	}
+	return ns + "-" + name
+}
 
 // dismiss takes away what admit has made, and all that is in the namespace.
 func (c *cluster) dismiss(ctx context.Context, ns string) error {
 	for _, err := range []error{
 		c.rbac.ClusterRoleBindings().Delete(ctx, ns, metav1.DeleteOptions{}),
 		c.rbac.ClusterRoles().Delete(ctx, ns, metav1.DeleteOptions{}),
+		c.rbac.ClusterRoleBindings().Delete(ctx, own(ns, unbounded), metav1.DeleteOptions{}),
+		c.rbac.ClusterRoles().Delete(ctx, own(ns, unbounded), metav1.DeleteOptions{}),
 		c.core.Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}),
 	} {
 		if err != nil {

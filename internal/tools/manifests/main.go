@@ -2,6 +2,7 @@
 //
 //	manifests/overlays/*  ──kustomize──▶ objects ──image, version──▶ OUT/<overlay>.yaml
 //	manifests/components/monitoring ──────────────────────────────▶ OUT/monitoring.yaml
+//	crds ─────────────────────────────────────────────────────────▶ OUT/crds.yaml
 //
 // Its tests are what holds the manifests to the truth: each object is what the API's
 // types say and has no field that they do not know (schema_test.go); a rule or a panel asks
@@ -36,7 +37,7 @@ func main() {
 	}
 }
 
-// run writes a file for each overlay, and one for what is added for monitoring.
+// run writes a file for each of Overlays.
 func run(out, image, version string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the output: %w", err)

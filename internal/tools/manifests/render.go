@@ -15,13 +15,17 @@ import (
 const tree = "../../../manifests"
 
 // Overlays are the folders that are rendered, by the names of their files: those of
-// overlays, and the component for monitoring.
+// overlays, the component for monitoring, and the CRDs, which the overlay of a namespace
+// is without.
 func Overlays(tree string) (map[string]string, error) {
 	entries, err := os.ReadDir(filepath.Join(tree, "overlays"))
 	if err != nil {
 		return nil, fmt.Errorf("list the overlays: %w", err)
 	}
-	found := map[string]string{"monitoring": filepath.Join(tree, "components", "monitoring")}
+	found := map[string]string{
+		"crds":       filepath.Join(tree, "..", "crds"),
+		"monitoring": filepath.Join(tree, "components", "monitoring"),
+	}
 	for _, e := range entries {
 		found[e.Name()] = filepath.Join(tree, "overlays", e.Name())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -98,7 +99,11 @@ type overlays map[string][]runtime.Object
 // Each is rendered once for all of these: that takes longer than to look at it.
 func TestOverlays(t *testing.T) {
 	in := overlays{}
-	for _, name := range []string{"single", "ha", "monitoring"} {
+	roots, err := Overlays(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range roots {
 		in[name] = rendered(t, name)
 	}
 	t.Run("EachObjectIsWhatTheTypesSay", func(t *testing.T) { eachObjectIsWhatTheTypesSay(t, in) })
@@ -106,16 +111,22 @@ func TestOverlays(t *testing.T) {
 	t.Run("TwoReplicasHaveALeader", func(t *testing.T) { twoReplicasHaveALeader(t, in) })
 	t.Run("TheImageIsTheOneThatWasAskedFor", func(t *testing.T) { theImageIsTheOneThatWasAskedFor(t, in) })
 	t.Run("TheRuntimeIsToldLessThanTheContainerMayHave", func(t *testing.T) { theRuntimeIsToldLessThanTheContainerMayHave(t, in) })
+	t.Run("ANamespaceNeedsNoRightBeyondIt", func(t *testing.T) { aNamespaceNeedsNoRightBeyondIt(t, in) })
 	t.Run("WhoMaySpeakToTheController", func(t *testing.T) { whoMaySpeakToTheController(t, in) })
 	t.Run("WhoMayLookAtDebugMayNothingElse", func(t *testing.T) { whoMayLookAtDebugMayNothingElse(t, in) })
 }
 
 func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
 	t.Helper()
-	for overlay, want := range map[string]int{"single": 18, "ha": 19, "monitoring": 3} {
-		objects := in[overlay]
-		if len(objects) < want {
-			t.Errorf("%s: has %d objects, and had %d once", overlay, len(objects), want)
+	least := map[string]int{"single": 26, "ha": 27, "namespaced": 8, "monitoring": 3, "crds": 7}
+	for name := range least {
+		if in[name] == nil {
+			t.Errorf("%s is not rendered", name)
+		}
+	}
+	for overlay, objects := range in {
+		if want := cmp.Or(least[overlay], least["single"]); len(objects) < want {
+			t.Errorf("%s: has %d objects: want %d at least", overlay, len(objects), want)
 		}
 		for _, each := range objects {
 			object, is := each.(metav1.Object)
