@@ -1,10 +1,14 @@
 package audit
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 const log = `{"stage":"RequestReceived","verb":"create","user":{"username":"us"},"objectRef":{"resource":"pods","namespace":"ci"}}
@@ -32,4 +36,52 @@ func TestWithoutALogThereIsNoCount(t *testing.T) {
 	if _, err := Calls(filepath.Join(t.TempDir(), "audit.log"), "us", "ci"); err == nil {
 		t.Error("no error")
 	}
+}
+
+// The server begins a new file when one is large: nothing is missed or seen twice, not even
+// a line that was half there.
+func TestALogIsFollowedIntoTheNextFile(t *testing.T) {
+	const before, one, two, three = `{"stage":"ResponseComplete","verb":"before"}` + "\n",
+		`{"stage":"ResponseComplete","verb":"one","requestReceivedTimestamp":"2026-11-30T12:42:44.966193Z","responseStatus":{"code":201},` +
+			`"user":{"username":"us","extra":{"authentication.kubernetes.io/pod-name":["pod-1"]}},"objectRef":{"resource":"taskruns","subresource":"status","namespace":"ci","name":"a"}}` + "\n",
+		`{"stage":"ResponseComplete","verb":"two"}` + "\n", `{"stage":"ResponseComplete","verb":"three"}` + "\n"
+	file := filepath.Join(t.TempDir(), "audit.log")
+	add := func(text string) {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	add(before)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var got []Request
+		ended := make(chan error, 1)
+		go func() { ended <- Follow(ctx, file, func(r Request) { got = append(got, r) }) }()
+		time.Sleep(time.Second)
+		add(one + two[:10])
+		time.Sleep(time.Second)
+		add(two[10:])
+		if err := os.Rename(file, file+".1"); err != nil {
+			t.Fatal(err)
+		}
+		add(three)
+		time.Sleep(time.Second)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		received := time.Date(2026, 11, 30, 12, 42, 44, 966193000, time.UTC)
+		want := []Request{
+			{Received: received, Code: 201, User: "us", Pod: "pod-1", Verb: "one", Resource: "taskruns/status", Namespace: "ci", Name: "a"},
+			{Verb: "two"}, {Verb: "three"},
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("followed %+v, want %+v", got, want)
+		}
+	})
 }
