@@ -44,6 +44,9 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 	if p.Inquire {
 		return true, result, r.inquire(ctx, o)
 	}
+	if p.FindPod {
+		return true, result, r.readPod(ctx, key, o)
+	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
 }
 

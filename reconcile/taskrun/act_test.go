@@ -564,7 +564,7 @@ func TestAttemptsAreFiledWhole(t *testing.T) {
 		s.run.Status.TaskSpec = s.run.Spec.TaskSpec
 		s.run.Status.Provenance = &crds.Provenance{FeatureFlags: map[string]any{"a": true}}
 		s.run.Status.RetriesStatus = []crds.TaskRunStatus{{PodName: "first"}}
-		p := decision{observation: observation{Run: s.run}}.retry(s.run.Status, failure(crds.TaskRunReasonStepFailed, "x"))
+		p := decision{observation: observation{Run: s.run, PodSought: true}}.retry(s.run.Status, failure(crds.TaskRunReasonStepFailed, "x"))
 		status := p.Actions[0].(PatchStatus).Status
 		if n := len(status.RetriesStatus); n != 2 || status.TaskSpec == nil || status.Provenance == nil {
 			t.Fatalf("%d attempts, task %v, provenance %v", n, status.TaskSpec, status.Provenance)

@@ -28,13 +28,13 @@ func TestAnAttemptThatWasOnlySeenToBeginHasUsedTheClaims(t *testing.T) {
 	own := crds.WorkspaceBinding{Name: "source", VolumeClaimTemplate: &corev1.PersistentVolumeClaim{}}
 	somebodys := crds.WorkspaceBinding{Name: "source", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}
 
-	if !used(observation{Run: outOfTime(own), Witnessed: true}) {
+	if !used(observation{Run: outOfTime(own), PodSought: true, Witnessed: true}) {
 		t.Error("the next attempt of a run whose first one had begun may have an empty claim")
 	}
-	if used(observation{Run: outOfTime(own)}) {
+	if used(observation{Run: outOfTime(own), PodSought: true}) {
 		t.Error("nothing had begun, and the next attempt may not have the claim made")
 	}
-	if used(observation{Run: outOfTime(somebodys), Witnessed: true}) {
+	if used(observation{Run: outOfTime(somebodys), PodSought: true, Witnessed: true}) {
 		t.Error("a run without claims of its own tells of them")
 	}
 }

@@ -70,9 +70,7 @@ func (r *Reconciler) makeSure(ctx context.Context, key types.NamespacedName, o *
 	if err := r.readRun(ctx, key, o); err != nil || o.Run == nil {
 		return err
 	}
-	// A run that is to end takes its pod with it, though somebody has taken the label
-	// away by which the cache would have it.
-	return r.observePod(ctx, o.Run.IsCancelled(), o)
+	return r.observePod(ctx, false, o)
 }
 
 func (r *Reconciler) observeRun(ctx context.Context, key types.NamespacedName, doubt bool, o *observation) error {
@@ -132,6 +130,7 @@ func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *
 // observePod looks for the pod under the one name that the attempt's pod can have.
 func (r *Reconciler) observePod(ctx context.Context, doubt bool, o *observation) error {
 	key := types.NamespacedName{Namespace: o.Run.Namespace, Name: podName(o.Run)}
+	o.PodSought = false
 	if !doubt {
 		pod, ok, err := r.parts.Caches.Pod(key)
 		if err != nil {
@@ -161,6 +160,7 @@ func (r *Reconciler) observePod(ctx context.Context, doubt bool, o *observation)
 // cache to be where the server was, if the cache will ever have the pod.
 func (r *Reconciler) readPod(ctx context.Context, run types.NamespacedName, o *observation) error {
 	pod, err := r.parts.Client.GetPod(ctx, types.NamespacedName{Namespace: run.Namespace, Name: podName(o.Run)})
+	o.PodSought = err == nil || apierrors.IsNotFound(err)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -45,9 +45,11 @@ type observation struct {
 	Credentials []credential
 	// NoSecret is why the secrets that say so could not be read, for now; nil as a rule.
 	NoSecret error
-	// Pod is the pod that has the name of the attempt's pod, whoever made it; nil
-	// only if the server had none after what the run's status tells of.
+	// Pod is the pod that has the name of the attempt's pod, whoever made it.
 	Pod *corev1.Pod
+	// PodSought is true if the server was asked for it, and not the cache alone: there
+	// a pod that has lost its label looks as if it had been deleted.
+	PodSought bool
 	// Witnessed is true if this process has seen the attempt's first step begin.
 	Witnessed bool
 	// PodUncached is true for a pod that the server has and the cache has not,
@@ -91,6 +93,7 @@ type Plan struct {
 	Lookups []string      // images whose entrypoint must be known to go on
 	ReadLog bool          // the log of the collector must be known to go on
 	Inquire bool          // what events tell of the pod must be known to go on
+	FindPod bool          // whether the server has the pod must be known to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
@@ -170,6 +173,9 @@ func (a DeletePod) String() string { return fmt.Sprintf("delete pod %s, uid %s",
 func (a StopPod) String() string   { return fmt.Sprintf("stop pod %s, uid %s", a.Name, a.UID) }
 func (a FallBack) String() string  { return "fall back to the init container: " + a.Because }
 
+// asks tells whether the plan is only for finding something out.
+func (p Plan) asks() bool { return len(p.Lookups) > 0 || p.ReadLog || p.Inquire || p.FindPod }
+
 // String lists the plan, a line for the reason and a line for each step.
 func (p Plan) String() string {
 	var out strings.Builder
@@ -185,6 +191,9 @@ func (p Plan) String() string {
 	}
 	if p.Inquire {
 		out.WriteString("\n  read the events of the pod")
+	}
+	if p.FindPod {
+		out.WriteString("\n  look for the pod on the server")
 	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())
@@ -492,7 +501,21 @@ func (d decision) refuse(r *refusal) Plan {
 
 // conclude ends the run with what its status says so far.
 func (d decision) conclude(status crds.TaskRunStatus, condition crds.Condition) Plan {
+	if d.mayHavePod() {
+		return d.findPod(condition)
+	}
 	return d.write("the run ends: "+condition.Reason, d.ended(status, condition))
+}
+
+// mayHavePod tells that an attempt has no pod in the cache, and nobody has asked the
+// server. No attempt ends on that: its pod would go on, and the next one's beside it
+// (seed 1023).
+func (d decision) mayHavePod() bool {
+	return d.Pod == nil && !d.PodSought && d.Run.Status.TaskSpec != nil
+}
+
+func (d decision) findPod(condition crds.Condition) Plan {
+	return Plan{Why: "the attempt ends, and the cache has no pod of it: " + condition.Reason, FindPod: true}
 }
 
 // ended is the status of an attempt that has ended so.
@@ -545,6 +568,9 @@ const maxFiled = 512 << 10
 // attempts might make the run too large to be stored is not filed with them: it is
 // the same in all, and stays in the status.
 func (d decision) retry(status crds.TaskRunStatus, condition crds.Condition) Plan {
+	if d.mayHavePod() {
+		return d.findPod(condition)
+	}
 	earlier := d.ended(status, condition)
 	earlier.RetriesStatus = nil
 	if d.Run.Spec.Retries*sizeOf(earlier.TaskSpec) > maxFiled {

@@ -3,44 +3,60 @@ package taskrun
 import (
 	"context"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"testing/synctest"
+	"time"
 
 	"millrace/crds"
-	"millrace/reconcile"
 )
 
-// Somebody has taken the label off a pod that has not begun, so that the cache has it
-// no more. The run that is cancelled then takes its pod with it all the same.
-func TestACancelledRunLooksForAPodThatTheCacheHasNot(t *testing.T) {
-	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build", UID: "u1"}}
-	run.Status.TaskSpec = &crds.TaskSpec{}
-	run.Spec.Status = crds.TaskRunSpecStatusCancelled
-	r := New(Config{}, Parts{
-		Client: stripped{run: run, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: podName(run)}}},
-		Gate:   reconcile.NewGate(),
-		Caches: Caches{Pod: func(types.NamespacedName) (corev1.Pod, bool, error) { return corev1.Pod{}, false, nil }},
-	})
-	o := &observation{Run: run}
-	if err := r.makeSure(t.Context(), keyOf(run), o); err != nil || o.Pod == nil || !o.PodUncached {
-		t.Errorf("the pod is %v: %v", o.Pod, err)
+// Somebody has taken the labels off a pod, so that the cache has it no more. An attempt
+// that ends takes its pod with it all the same, and one that goes on is not taken for one
+// whose pod was deleted.
+func TestAnAttemptEndsWithAPodThatTheCacheHasNot(t *testing.T) {
+	const retried = oneStep + "  retries: 1\n  timeout: 60s\n"
+	strip := func(c *cluster) {
+		pod := c.pod()
+		pod.Labels = nil
+		c.server.setPod(pod)
 	}
-}
-
-// stripped is a server that has a run, and its pod without labels.
-type stripped struct {
-	Client
-
-	run *crds.TaskRun
-	pod *corev1.Pod
-}
-
-func (s stripped) GetTaskRun(context.Context, types.NamespacedName) (*crds.TaskRun, error) {
-	return s.run, nil
-}
-
-func (s stripped) GetPod(context.Context, types.NamespacedName) (*corev1.Pod, error) {
-	return s.pod, nil
+	for name, story := range map[string]func(*testing.T, *cluster){
+		"the run is cancelled": func(t *testing.T, c *cluster) {
+			strip(c)
+			c.server.user([]byte(`{"spec":{"status":"TaskRunCancelled"}}`))
+			c.settle(nil)
+			if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonCancelled) || len(c.server.pods) != 0 {
+				t.Errorf("%s, with %d pods", reason, len(c.server.pods))
+			}
+		},
+		"the attempt is out of time, and another follows (seed 1023)": func(t *testing.T, c *cluster) {
+			strip(c)
+			time.Sleep(time.Minute)
+			if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(c.server.run.Status.RetriesStatus); n != 1 || len(c.server.pods) != 0 {
+				t.Errorf("%d attempts have ended, and %d pods live", n, len(c.server.pods))
+			}
+		},
+		"its step was seen to begin": func(t *testing.T, c *cluster) {
+			c.kubelet(running())
+			labelled := c.pod().DeepCopy()
+			strip(c)
+			c.rec.PodGone(labelled, true) // as the cache tells it
+			if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
+				t.Fatal(err)
+			}
+			if c.server.run.Succeeded().Reason != string(crds.TaskRunReasonRunning) || len(c.server.pods) != 1 {
+				t.Errorf("%+v, with %d pods", c.server.run.Succeeded(), len(c.server.pods))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, retried)
+				c.settle(nil)
+				story(t, c)
+			})
+		})
+	}
 }

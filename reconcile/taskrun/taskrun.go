@@ -245,8 +245,9 @@ func (r *Reconciler) configNow() Config {
 }
 
 // A reconcile plans at most this often: for the look-ups of images, for the
-// answer to a creation, and for what came of that.
-const maxPlans = 4
+// answer to a creation, for the pod of an attempt that is to end, and for what came of
+// that.
+const maxPlans = 5
 
 // Reconcile brings one run forward by as much as can be done now. It may be
 // called by many workers at once, for different keys.
@@ -299,7 +300,7 @@ func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan)
 	if r.parts.Trace.Planned != nil {
 		r.parts.Trace.Planned(key, p)
 	}
-	if len(p.Actions) == 0 && len(p.Lookups) == 0 && !p.ReadLog && !p.Inquire && r.parts.Trace.Noop != nil {
+	if len(p.Actions) == 0 && !p.asks() && r.parts.Trace.Noop != nil {
 		r.parts.Trace.Noop(key)
 	}
 }
