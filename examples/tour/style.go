@@ -18,7 +18,8 @@ func styleOf(f *os.File) style {
 	}
 	return style{map[string]string{
 		"sentence": "\x1b[1m", "command": "\x1b[2m",
-		"server": "\x1b[35m", "taskruns": "\x1b[34m", "indexer": "\x1b[36m", "queue": "\x1b[33m", "worker": "\x1b[32m",
+		"server": "\x1b[35m", "reflector": "\x1b[34m", "fifo": "\x1b[94m", "indexer": "\x1b[36m",
+		"handler": "\x1b[31m", "queue": "\x1b[33m", "worker": "\x1b[32m",
 	}}
 }
 

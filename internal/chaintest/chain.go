@@ -36,7 +36,20 @@ type chain struct {
 	// What it has said that it is: guarded by World.mu.
 	state reflector.State
 	heard string // the resourceVersion that it has come to
+
+	taken types.NamespacedName // the object of the last event; its reflector's own
 }
+
+// sink is a FIFO that says what becomes of each event.
+type sink struct {
+	*fifo.FIFO
+
+	of *chain
+}
+
+func (s sink) Add(o *wire.Object) error    { s.of.taken = o.Key(); return s.FIFO.Add(o) }
+func (s sink) Update(o *wire.Object) error { s.of.taken = o.Key(); return s.FIFO.Update(o) }
+func (s sink) Delete(o *wire.Object) error { s.of.taken = o.Key(); return s.FIFO.Delete(o) }
 
 // A resource is one that a story can speak of.
 type resource struct {
@@ -87,10 +100,6 @@ func predicates() map[string]predicate.Func {
 // start starts the chain of a resource. TaskRuns wake themselves, pods the TaskRuns
 // that own them, if the predicate lets them.
 func (w *World) start(ctx context.Context, r resource, selector, via string, resync time.Duration) error {
-	lets, known := predicates()[via]
-	if !known {
-		return fmt.Errorf("via=%s: want generation-changed or dependent", via)
-	}
 	client, err := w.client(r.version)
 	if err != nil {
 		return fmt.Errorf("client of %s: %w", r.name, err)
@@ -100,20 +109,32 @@ func (w *World) start(ctx context.Context, r resource, selector, via string, res
 	c.byFirst = indexer.AddIndex(c.store, "first-owner", firstOwner)
 	c.byLabel = indexer.AddIndex(c.store, "label", indexer.Label("app"))
 	c.fifo = fifo.New(c.store, fifo.Config{Transform: transform.Default()})
-	c.source = reflector.New(client, r.name, c.fifo, reflector.Config{
+	c.source = reflector.New(client, r.name, sink{c.fifo, c}, reflector.Config{
 		Kind: r.kind, LabelSelector: selector, ResyncPeriod: resync, Rand: rand.NewPCG(1, 2), Trace: looks.Source(w.tracing(r.name, c)),
 	})
 	looks.Attach(c.source, c.fifo, c.store)
-	enqueue := handler.Enqueue(r.name, w.queue)
+	if err := w.handle(r, c, via); err != nil {
+		return err
+	}
+	w.chains[r.name] = c
+	w.names = append(w.names, r.name)
+	w.parts.Go(func() error { return c.source.Run(ctx) })
+	return nil
+}
+
+// handle puts a predicate before the handler of a chain: via is its name, or nothing.
+func (w *World) handle(r resource, c *chain, via string) error {
+	lets, known := predicates()[via]
+	if !known {
+		return fmt.Errorf("no predicate %q: want generation-changed, dependent or none", via)
+	}
+	enqueue := handler.Enqueue(r.name, asker{w})
 	if r.kind != crds.KindTaskRun {
-		enqueue = handler.EnqueueOwner(r.name, schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}, w.queue)
+		enqueue = handler.EnqueueOwner(r.name, schema.GroupKind{Group: crds.Group, Kind: crds.KindTaskRun}, asker{w})
 	}
 	c.handlers = []func(indexer.Change){handler.WhenElse(lets, enqueue, func(indexer.Change) {
 		w.sayf("predicate", "%s drops it", via)
 	})}
-	w.chains[r.name] = c
-	w.names = append(w.names, r.name)
-	w.parts.Go(func() error { return c.source.Run(ctx) })
 	return nil
 }
 
@@ -129,23 +150,36 @@ func firstOwner(o *wire.Object, add func(types.UID)) {
 func (w *World) tracing(name string, c *chain) reflector.Trace {
 	return reflector.Trace{
 		Moved: func(from, to reflector.State) {
-			w.sayf(name, "%s → %s", from, to)
+			w.sayOf("reflector", name, "%s → %s", from, to)
 			w.note(c, to)
 		},
-		Listed: func(l reflector.List) { w.sayf(name, "listed %d, because: %s", l.Items, l.Cause) },
+		Listed: func(l reflector.List) {
+			w.sayOf("reflector", name, "listed %d, because: %s", l.Items, l.Cause)
+			w.sayWaiting(name, c, func(key types.NamespacedName) bool { return key.Name != "" })
+		},
 		Event: func(t wire.EventType) {
 			if t != wire.Bookmark {
-				w.sayf(name, "%s", t)
+				w.sayOf("reflector", name, "%s", t)
+				w.sayWaiting(name, c, func(key types.NamespacedName) bool { return key == c.taken })
 			}
 			w.note(c, reflector.Watching)
 		},
 		Failed: func(f reflector.Failure) {
-			w.sayf(name, "failed: %v; again in %s", f.Err, f.Wait.Round(time.Millisecond))
+			w.sayOf("reflector", name, "failed: %v; again in %s", f.Err, f.Wait.Round(time.Millisecond))
 		},
-		Refused:     func(r reflector.Refusal) { w.sayf(name, "refused %s: %v", r.Key, r.Err) },
-		Quarantined: func(r reflector.Refusal) { w.sayf(name, "quarantined %s", r.Key) },
-		Released:    func(q reflector.Quarantined) { w.sayf(name, "released %s", q.Key) },
-		Resynced:    func() { w.sayf(name, "resync") },
+		Refused:     func(r reflector.Refusal) { w.sayOf("reflector", name, "refused %s: %v", r.Key, r.Err) },
+		Quarantined: func(r reflector.Refusal) { w.sayOf("reflector", name, "quarantined %s", r.Key) },
+		Released:    func(q reflector.Quarantined) { w.sayOf("reflector", name, "released %s", q.Key) },
+		Resynced:    func() { w.sayOf("reflector", name, "resync") },
+	}
+}
+
+// sayWaiting has the FIFO say what it holds of some keys.
+func (w *World) sayWaiting(name string, c *chain, of func(types.NamespacedName) bool) {
+	for _, e := range c.fifo.Waiting(1000) {
+		if of(e.Key) {
+			w.sayOf("fifo", name, "%s", w.entry(e))
+		}
 	}
 }
 

@@ -15,7 +15,8 @@
 //	server set taskrun/a spec=two
 //	----
 //	server    MODIFIED n/a u1 @1002
-//	taskruns  MODIFIED
+//	reflector taskruns MODIFIED
+//	fifo      taskruns n/a: Updated u1 @1002
 //
 // The output is what happened, and is never written by hand: go test
 // ./internal/chaintest -rewrite writes it, and a test that follows finds out where the

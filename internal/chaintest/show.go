@@ -53,13 +53,18 @@ func versionOf(o *wire.Object) string {
 func (w *World) deltas(c *chain) string {
 	var text strings.Builder
 	for _, e := range c.fifo.Waiting(1000) {
-		deltas := make([]string, len(e.Deltas))
-		for i, d := range e.Deltas {
-			deltas[i] = w.delta(d)
-		}
-		fmt.Fprintf(&text, "%s: %s\n", entryName(e), strings.Join(deltas, "; "))
+		fmt.Fprintln(&text, w.entry(e))
 	}
 	return cmp.Or(text.String(), "nothing waits\n")
+}
+
+// entry is one of a FIFO.
+func (w *World) entry(e fifo.Entry) string {
+	deltas := make([]string, len(e.Deltas))
+	for i, d := range e.Deltas {
+		deltas[i] = w.delta(d)
+	}
+	return fmt.Sprintf("%s: %s", entryName(e), strings.Join(deltas, "; "))
 }
 
 // entryName is the key of an entry; a bookmark has none.
@@ -114,7 +119,7 @@ func (w *World) queued() string {
 		x := w.queue.Explain(key)
 		fmt.Fprintf(&text, "%s is %s", key, x.State)
 		if x.Failures > 0 {
-			fmt.Fprintf(&text, ", failed %d times", x.Failures)
+			fmt.Fprintf(&text, ", failures: %d", x.Failures)
 		}
 		if !x.Due.IsZero() {
 			fmt.Fprintf(&text, ", due in %s", time.Until(x.Due))

@@ -55,13 +55,14 @@ type verb func(context.Context, Command) (string, error)
 func (w *World) verbs() map[string]verb {
 	return map[string]verb{
 		"start":     w.doStart,     // start taskruns|pods [selector=k=v] [via=predicate] [resync=30s]: begin to follow the server
+		"via":       w.doVia,       // via taskruns|pods [predicate]: another predicate before the handler, or none
 		"server":    w.doServer,    // server set|delete|orphan kind/name …, or drop|down|up|expire|has: something happens there
 		"step":      w.doStep,      // step taskruns|pods [all]: the indexer takes an entry out of the FIFO
 		"show":      w.doShow,      // show deltas|cache taskruns, queue, index pods owner=taskrun/a
 		"resync":    w.doResync,    // resync taskruns: what a resync period does
 		"advance":   w.doAdvance,   // advance 5s: time passes
-		"worker":    w.doWorker,    // worker get, or done NAME [error] [after=1m] [requeue]
-		"reconcile": w.doReconcile, // reconcile [error] [after=1m] [requeue]: get, look, done
+		"worker":    w.doWorker,    // worker get, or done NAME [error] [after=1m] [requeue] [no-forget]
+		"reconcile": w.doReconcile, // reconcile [error] [after=1m] [requeue] [no-forget] [no-gate]: get, look, done
 		"add":       w.doAdd,       // add NAME [after=1m] [urgent]: somebody asks for a run
 		"write":     w.doWrite,     // write taskrun/a status=x: a reconcile writes, and means to read it again
 		"await":     w.doAwait,     // await taskruns 5: has the cache seen that resourceVersion?
@@ -105,6 +106,18 @@ func (w *World) doStart(ctx context.Context, c Command) (string, error) {
 		}
 	}
 	return "", w.start(ctx, r, c.value("selector"), c.value("via"), resync)
+}
+
+func (w *World) doVia(_ context.Context, c Command) (string, error) {
+	r, err := byKind(c.word(0))
+	if err != nil {
+		return "", err
+	}
+	of, err := w.chainOf(r.name)
+	if err != nil {
+		return "", err
+	}
+	return "", w.handle(r, of, c.word(1))
 }
 
 func (w *World) doStep(ctx context.Context, c Command) (string, error) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/crds"
 	"millrace/workqueue"
 )
@@ -42,10 +44,25 @@ func (w *World) give(name string, c Command) error {
 		}
 		w.queue.Forget(key)
 		w.queue.AddAfter(key, d, workqueue.Cause{Source: "reconcile", Event: "requeue-after"})
+	case has(c, "no-forget"):
 	default:
 		w.queue.Forget(key)
 	}
 	w.queue.Done(key)
+	return nil
+}
+
+// giveBack is give, and tells what becomes of the key.
+func (w *World) giveBack(name string, c Command) error {
+	key := nameOf(name)
+	before := w.queue.Explain(key).State
+	if err := w.give(name, c); err != nil {
+		return err
+	}
+	w.settle()
+	if now := w.queue.Explain(key).State; now != before {
+		w.sayf("queue", "%s: %s → %s", key, before, now)
+	}
 	return nil
 }
 
@@ -55,7 +72,7 @@ func (w *World) doWorker(ctx context.Context, c Command) (string, error) {
 		_, err := w.take(ctx)
 		return nobody(err)
 	case "done":
-		return "", w.give(c.word(1), c)
+		return "", w.giveBack(c.word(1), c)
 	default:
 		return "", fmt.Errorf("no %q: want get or done", c.word(0))
 	}
@@ -73,16 +90,14 @@ func nobody(err error) (string, error) {
 }
 
 // doReconcile is a worker's turn: it takes a key, waits until the cache has what it
-// wrote last, and looks at the object there.
+// wrote last (no-gate: as those do who have no gate), and looks at the object there.
 func (w *World) doReconcile(ctx context.Context, c Command) (string, error) {
 	name, err := w.take(ctx)
 	if err != nil {
 		return nobody(err)
 	}
 	key := nameOf(name)
-	waits, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := w.gate.Wait(waits, key); err != nil {
+	if !has(c, "no-gate") && w.isStale(ctx, key) {
 		w.sayf("worker", "waits: the cache has not seen what the last reconcile wrote")
 		w.queue.AddAfter(key, time.Second, workqueue.Cause{Source: "reconcile", Event: "stale"})
 		w.queue.Done(key)
@@ -94,6 +109,13 @@ func (w *World) doReconcile(ctx context.Context, c Command) (string, error) {
 		w.sayf("worker", "finds no %s in the cache", key)
 	}
 	return "", w.give(name, c)
+}
+
+// isStale asks the gate whether the caches have what the key's last reconcile wrote.
+func (w *World) isStale(ctx context.Context, key types.NamespacedName) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return w.gate.Wait(ctx, key) != nil
 }
 
 func (w *World) doAdd(_ context.Context, c Command) (string, error) {
@@ -141,7 +163,7 @@ func (w *World) doDrain(ctx context.Context, _ Command) (string, error) {
 		if err := w.queue.Drain(ctx); err != nil {
 			return nil //nolint:nilerr // The story has ended first.
 		}
-		w.sayf("queue", "is drained")
+		w.sayf("program", "may go: the queue is drained")
 		return nil
 	})
 	return "", nil

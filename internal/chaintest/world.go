@@ -40,7 +40,6 @@ type World struct {
 	shown  *inspect.Inspector
 	gate   *reconcile.Gate
 	asks   map[types.NamespacedName]bool // keys that the queue was asked for
-	uids   map[types.UID]string
 
 	// For CaughtUp: the server is away, and the last change of each resource.
 	away   bool
@@ -48,6 +47,7 @@ type World struct {
 
 	mu   sync.Mutex
 	said []line // since the last command
+	uids map[types.UID]string
 }
 
 // A line is something that a stage has said, and where in the chain that stands.
@@ -90,18 +90,28 @@ func (w *World) Run(ctx context.Context) error {
 	return errors.Join(err, w.parts.Wait())
 }
 
-// sayf adds a line to what this command came to. Reflectors talk at once with each
-// other: their lines stand in the order of the chains.
-func (w *World) sayf(who, format string, args ...any) {
+// sayf adds a line to what this command came to.
+func (w *World) sayf(stage, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	place := len(w.names)
-	if who == "server" {
+	switch stage {
+	case "server":
 		place = -1
-	} else if i := slices.Index(w.names, who); i >= 0 {
-		place = i
+	case "program":
+		place++
 	}
-	w.said = append(w.said, line{place, fmt.Sprintf("%-9s %s", who, fmt.Sprintf(format, args...))})
+	w.said = append(w.said, line{place, fmt.Sprintf("%-9s %s", stage, fmt.Sprintf(format, args...))})
+}
+
+// sayOf is sayf for the stages that a resource has of its own, and that run by
+// themselves. They talk at once with each other: their lines stand in the order of the
+// chains.
+func (w *World) sayOf(stage, resource, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := fmt.Sprintf("%-9s %s %s", stage, resource, fmt.Sprintf(format, args...))
+	w.said = append(w.said, line{max(slices.Index(w.names, resource), 0), text})
 }
 
 // hear is what has been said since the last time.
@@ -122,23 +132,25 @@ func (w *World) uid(of types.UID) string {
 	if of == "" {
 		return "-"
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.uids[of] == "" {
 		w.uids[of] = fmt.Sprintf("u%d", len(w.uids)+1)
 	}
 	return w.uids[of]
 }
 
-// asked is told by the queue what came of an ask.
+// asked is told by the queue what came of an ask. Why it was asked, the handler has
+// said, if it was one.
 func (w *World) asked(key types.NamespacedName, asked workqueue.Asked) {
 	w.asks[key] = true
-	how := ""
-	switch {
-	case asked.Urgent:
-		how = ", urgent"
-	case asked.Low:
-		how = ", in the low lane"
+	by, due := "", ""
+	if !slices.Contains(w.names, asked.Cause.Source) {
+		by = " asked for by " + asked.Cause.String()
+		if asked.Urgent {
+			by += ", urgent"
+		}
 	}
-	due := ""
 	if !asked.Due.IsZero() {
 		due = fmt.Sprintf(", due in %s", time.Until(asked.Due))
 	}
@@ -146,7 +158,32 @@ func (w *World) asked(key types.NamespacedName, asked workqueue.Asked) {
 	if asked.From == asked.To {
 		becomes = fmt.Sprintf("%s, as it was", asked.To)
 	}
-	w.sayf("queue", "%s asked for%s: %s%s", key, how, becomes, due)
+	w.sayf("queue", "%s%s: %s%s", key, by, becomes, due)
+}
+
+// asker is the queue as handlers see it, and tells what they ask of it.
+type asker struct{ *World }
+
+func (a asker) Add(key types.NamespacedName, cause workqueue.Cause) {
+	a.sayf("handler", "asks for %s: %s", key, cause)
+	a.queue.Add(key, cause)
+}
+
+func (a asker) AddUrgent(key types.NamespacedName, cause workqueue.Cause) {
+	a.sayf("handler", "asks for %s, urgent: %s", key, cause)
+	a.queue.AddUrgent(key, cause)
+}
+
+func (a asker) AddLow(key types.NamespacedName, cause workqueue.Cause) {
+	a.sayf("handler", "asks for %s, in the low lane: %s", key, cause)
+	a.queue.AddLow(key, cause)
+}
+
+func (a asker) Reset(key types.NamespacedName) {
+	if a.queue.Explain(key).Failures > 0 {
+		a.sayf("handler", "%s: the failures under this name were another object's", key)
+	}
+	a.queue.Reset(key)
 }
 
 func (w *World) unpaired(key types.NamespacedName) {
