@@ -229,12 +229,13 @@ func taskRunConfig(cfg config, api *clients) taskrun.Config {
 		Mode:            api.entrypointMode,
 		ManagedBy:       cfg.managedBy,
 		Resolver:        cfg.mayResolve,
+		Namespace:       cfg.watchNamespace,
 		Release:         commit(version),
 	}
 }
 
 func pipelineRunConfig(cfg config) pipelinerun.Config {
-	return pipelinerun.Config{ManagedBy: cfg.managedBy, Resolver: cfg.mayResolve}
+	return pipelinerun.Config{ManagedBy: cfg.managedBy, Resolver: cfg.mayResolve, Namespace: cfg.watchNamespace}
 }
 
 // commit is the seven digits, and the word dirty, at the end of what git

@@ -32,6 +32,8 @@ type Config struct {
 	// ResolutionRequest, and the Tasks of pipelines too. Default: none may but the
 	// cluster resolver, which is built in.
 	Resolver func(name string) bool
+	// Namespace is the only one whose Pipelines runs may be made of. Default: all are.
+	Namespace string
 	// Provenance goes into the status of every run that starts. Default: nothing.
 	Provenance *crds.Provenance
 }

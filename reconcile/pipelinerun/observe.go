@@ -157,7 +157,7 @@ func (r *Reconciler) observePipeline(ctx context.Context, o *observation) (err e
 	if ref := remote(o.Run, o.config); ref != nil {
 		return r.observeRequest(ctx, o, *ref)
 	}
-	key, wrong := pipelineOf(o.Run)
+	key, wrong := reachable(o.Run, o.config)
 	if none := wrong != nil || key.Name == ""; none {
 		return nil // the plan will say so
 	}

@@ -75,6 +75,7 @@ type planConfig struct {
 	Alpha          bool            `json:"alpha,omitempty"`
 	ParamEnum      bool            `json:"paramEnum,omitempty"`
 	Resolvers      []string        `json:"resolvers,omitempty"`
+	Namespace      string          `json:"namespace,omitempty"`
 }
 
 type teller struct {
@@ -114,7 +115,7 @@ func tellPlan(t *testing.T, file string) string {
 			readDocument(t, document, run)
 			s.world = newWorld(t, run)
 			s.tasks, s.pipeline = tasks, pipeline
-			s.config = Config{DefaultTimeout: config.DefaultTimeout.Duration, MaxMatrix: config.MaxMatrix, CEL: config.CEL, Alpha: config.Alpha, ParamEnum: config.ParamEnum,
+			s.config = Config{Namespace: config.Namespace, DefaultTimeout: config.DefaultTimeout.Duration, MaxMatrix: config.MaxMatrix, CEL: config.CEL, Alpha: config.Alpha, ParamEnum: config.ParamEnum,
 				Resolver: func(name string) bool { return slices.Contains(config.Resolvers, name) }}
 		case "Moment":
 			s.begin()

@@ -61,6 +61,15 @@ func pipelineOf(pr *crds.PipelineRun) (types.NamespacedName, error) {
 	return pipelineBy(pr.Spec.PipelineRef, pr.Namespace)
 }
 
+// reachable is pipelineOf, or why a controller that serves one namespace does not look.
+func reachable(pr *crds.PipelineRun, c Config) (types.NamespacedName, error) {
+	key, err := pipelineOf(pr)
+	if err == nil && key.Name != "" {
+		err = resolution.Within(c.Namespace, key)
+	}
+	return key, err
+}
+
 func pipelineBy(ref *crds.PipelineRef, namespace string) (types.NamespacedName, error) {
 	switch {
 	case ref == nil:
@@ -77,7 +86,7 @@ func pipelineBy(ref *crds.PipelineRef, namespace string) (types.NamespacedName, 
 // source is the pipeline as its author wrote it.
 func (d *decision) source() (*crds.PipelineSpec, *refusal) {
 	pr, ref := d.Run, d.Run.Spec.PipelineRef
-	_, wrong := pipelineOf(pr)
+	_, wrong := reachable(pr, d.config)
 	switch {
 	case ref == nil && pr.Spec.PipelineSpec == nil:
 		return nil, d.unresolved("PipelineRun %s not providing PipelineRef or PipelineSpec", pr.Name)

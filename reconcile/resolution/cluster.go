@@ -43,6 +43,15 @@ func Cluster(ref crds.ResolverRef, kind, namespace string) (types.NamespacedName
 	return key, nil
 }
 
+// Within refuses an object of another namespace where one alone is served; served is
+// empty where all are.
+func Within(served string, key types.NamespacedName) error {
+	if served == "" || served == key.Namespace {
+		return nil
+	}
+	return fmt.Errorf("cluster resolver: the controller serves the namespace %s alone, and %s is of %s", served, key.Name, key.Namespace)
+}
+
 // Source tells from which object of which spec something was taken.
 func Source(kind string, object metav1.Object, spec any) (*crds.RefSource, error) {
 	raw, err := json.Marshal(spec)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/crds"
 	"millrace/reconcile/resolution"
 )
@@ -38,6 +40,15 @@ func TestClusterReferences(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%v: %s, want %s", c.ref.Params, got, c.want)
+		}
+	}
+}
+
+func TestOneNamespaceIsServedAlone(t *testing.T) {
+	there := types.NamespacedName{Namespace: "shared", Name: "build"}
+	for served, want := range map[string]bool{"": true, "shared": true, "own": false} {
+		if err := resolution.Within(served, there); (err == nil) != want {
+			t.Errorf("served %q: %v", served, err)
 		}
 	}
 }

@@ -120,6 +120,7 @@ type storyConfig struct {
 	ParamEnum             bool                                   `json:"paramEnum,omitempty"`
 	CEL                   bool                                   `json:"cel,omitempty"`
 	Resolvers             []string                               `json:"resolvers,omitempty"`
+	Namespace             string                                 `json:"namespace,omitempty"`
 }
 
 type storyImage struct {
@@ -234,6 +235,7 @@ func (w *world) restart() {
 		ParamEnum:               w.config.ParamEnum,
 		CEL:                     w.config.CEL,
 		Resolver:                func(name string) bool { return slices.Contains(w.config.Resolvers, name) },
+		Namespace:               w.config.Namespace,
 	}, Parts{
 		Caches:   w.server.caches(),
 		Client:   w.server,

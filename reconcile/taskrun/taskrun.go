@@ -83,6 +83,8 @@ type Config struct {
 	// Resolver tells whether tasks may come from the resolver of that name, by a
 	// ResolutionRequest. Default: none may but the cluster resolver, which is built in.
 	Resolver func(name string) bool
+	// Namespace is the only one whose Tasks runs may be made of. Default: all are.
+	Namespace string
 	// ForbiddenEnv are variables that a pod template cannot set. Default: none.
 	ForbiddenEnv []string
 	// Provenance goes into the status of every run that starts. Default: nothing.

@@ -42,6 +42,9 @@ func source(run *crds.TaskRun, c Config) (ref types.NamespacedName, refused *ref
 		return ref, invalid("spec.taskRef and spec.taskSpec are both given, and a run can have one of them")
 	case task.Resolver == resolution.ClusterResolver && task.Name == "":
 		ref, err := resolution.Cluster(task.ResolverRef, crds.KindTask, run.Namespace)
+		if err == nil {
+			err = resolution.Within(c.Namespace, ref)
+		}
 		if err != nil {
 			return ref, unresolved("error requesting remote resource: %v", err)
 		}
