@@ -33,7 +33,8 @@ Y
 }
 
 # install_millrace IMAGE [VARIABLE=VALUE]...: CRDs and controller from manifests/,
-# with that image and those variables in the controller's environment. Waits
+# with that image and those variables in the controller's environment; of OVERLAY, or
+# the one for one replica. Waits
 # until the controller is ready (it has listed the CRDs' objects then), or shows why it is not.
 install_millrace() {
   local dir=.build/install
@@ -41,7 +42,7 @@ install_millrace() {
   cat >"$dir/kustomization.yaml" <<Y
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-resources: [../../manifests/overlays/single]
+resources: [../../manifests/overlays/${OVERLAY:-single}]
 images: [$(kustomize_image "$1")]
 patches: [$(kustomize_env "${@:2}")]
 Y

@@ -72,6 +72,7 @@ var table = map[string][]string{
 	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "crds"},
 	"internal/option":     {},
 	"internal/verdicts":   {},
+	"internal/operate":    {"crds", "internal/audit", "internal/cgroup"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	"internal/terminal":   {},

@@ -1,0 +1,111 @@
+//go:build e2e
+
+package operate
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"millrace/internal/audit"
+)
+
+// A witness has what the replicas have had the API server do, by its audit log.
+type witness struct {
+	ns string // of the runs
+
+	mu       sync.Mutex
+	renewals []audit.Request // of the Lease, by whoever holds it
+	writes   []audit.Request // for runs; events are no work
+}
+
+// newWitness begins to listen, until the test ends.
+func newWitness(t *testing.T, c *cluster, ns string) *witness {
+	t.Helper()
+	w := &witness{ns: ns}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- audit.Follow(ctx, c.audit, w.hear) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *witness) hear(r audit.Request) {
+	if r.User != controller || r.Code < 200 || r.Code > 299 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch writes := slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb); {
+	case writes && r.Resource == "leases" && r.Namespace == system:
+		w.renewals = append(w.renewals, r)
+	case writes && r.Namespace == w.ns && r.Resource != "events":
+		w.writes = append(w.writes, r)
+	}
+}
+
+// creations are how often each object of a resource was made, by its name.
+func (w *witness) creations(resource string) map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	made := map[string]int{}
+	for _, r := range w.writes {
+		if r.Verb == "create" && r.Resource == resource {
+			made[r.Name]++
+		}
+	}
+	return made
+}
+
+// next is the first renewal of the Lease after that moment, by a replica that may be it,
+// and the first write for a run after that renewal.
+func (w *witness) next(after time.Time, may func(pod string) bool) (renewal, write audit.Request, both bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	renewal, held := first(w.renewals, after, may)
+	if !held {
+		return renewal, write, false
+	}
+	write, both = first(w.writes, renewal.Received, func(pod string) bool { return pod == renewal.Pod })
+	return renewal, write, both
+}
+
+func first(of []audit.Request, after time.Time, may func(pod string) bool) (found audit.Request, is bool) {
+	for _, r := range slices.Backward(of) {
+		switch {
+		case r.Received.Before(after.Add(-time.Minute)):
+			return found, is // the log is in the order of answers: nothing older is of interest
+		case r.Received.After(after) && may(r.Pod) && (!is || r.Received.Before(found.Received)):
+			found, is = r, true
+		}
+	}
+	return found, is
+}
+
+// oneAtATime: no replica writes for a run while the Lease is another's. The one that has
+// last renewed it has it, until another does.
+func (w *witness) oneAtATime(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := slices.Concat(w.renewals, w.writes)
+	slices.SortStableFunc(all, func(a, b audit.Request) int { return a.Received.Compare(b.Received) })
+	holder, leaders := "", 0
+	for _, r := range all {
+		switch {
+		case r.Resource == "leases" && r.Pod != holder:
+			holder = r.Pod
+			leaders++
+		case r.Resource != "leases" && holder != "" && r.Pod != holder:
+			t.Errorf("two leaders: %s wrote (%s %s %s) at %s, and %s has the Lease", r.Pod, r.Verb, r.Resource, r.Name, r.Received, holder)
+		}
+	}
+	say("%d writes for runs, each by the replica that had the Lease; it went from one to another %d times", len(w.writes), leaders-1)
+}
