@@ -19,18 +19,19 @@ import (
 )
 
 // A chain is that of one resource, with every stage up to the indexer; what is
-// behind it are the handlers that run is given. Without any, as for Tasks, it is a
+// behind it are its handlers. Without any, as for Tasks, it is a
 // cache: it is looked at when a run refers to one, and wakes nobody.
 type chain struct {
 	*indexer.Indexer
 
-	fifo   *fifo.FIFO
-	source *reflector.Reflector
+	fifo     *fifo.FIFO
+	source   *reflector.Reflector
+	handlers []func(indexer.Change)
 }
 
-// newChain wires the stages, as run does it for TaskRuns.
-func newChain(client rest.Interface, resource string, cut transform.Func, seen metrics.Chain, cfg reflector.Config) chain {
-	c := chain{Indexer: indexer.New(resource)}
+// newChain wires the stages, as followTaskRuns does it in sight.
+func newChain(client rest.Interface, resource string, cut transform.Func, seen metrics.Chain, cfg reflector.Config, handlers ...func(indexer.Change)) chain {
+	c := chain{Indexer: indexer.New(resource), handlers: handlers}
 	c.fifo = fifo.New(c.Indexer, fifo.Config{Transform: cut, Trace: seen.FIFO})
 	cfg.Trace = seen.Source
 	c.source = reflector.New(client, resource, c.fifo, cfg)
@@ -52,9 +53,9 @@ func observe(registry *metrics.Registry, shown *inspect.Inspector, resource stri
 }
 
 // run starts both ends of the chain.
-func (c chain) run(ctx context.Context, parts *errgroup.Group, handlers ...func(indexer.Change)) {
+func (c chain) run(ctx context.Context, parts *errgroup.Group) {
 	parts.Go(func() error { return c.source.Run(ctx) })
-	parts.Go(func() error { return c.Run(ctx, c.fifo, handlers...) })
+	parts.Go(func() error { return c.Run(ctx, c.fifo, c.handlers...) })
 }
 
 // needed is the cache as a pool waits for it.
@@ -62,11 +63,14 @@ func (c chain) needed() reconcile.Source {
 	return reconcile.Source{Name: c.Name(), Synced: c.Synced(), LastError: c.source.LastError}
 }
 
-type queueTrace = workqueue.Trace[types.NamespacedName]
+type (
+	queue      = workqueue.Queue[types.NamespacedName]
+	queueTrace = workqueue.Trace[types.NamespacedName]
+)
 
 // newQueue makes a queue, fair between namespaces. What hears of it besides the
 // metrics adds its hooks.
-func newQueue(registry *metrics.Registry, name string, hear ...func(queueTrace) queueTrace) *workqueue.Queue[types.NamespacedName] {
+func newQueue(registry *metrics.Registry, name string, hear ...func(queueTrace) queueTrace) *queue {
 	trace, watch := metrics.Queue[types.NamespacedName](registry, name)
 	for _, add := range hear {
 		trace = add(trace)

@@ -125,7 +125,7 @@ func newSettingsChain(c chain, key types.NamespacedName, found *corev1.ConfigMap
 // keep runs the chain, which keeps s told about the ConfigMap.
 func (c settingsChain) keep(ctx context.Context, parts *errgroup.Group, s *settings.Settings) {
 	key, log := c.key, klog.FromContext(ctx)
-	c.run(ctx, parts, func(change indexer.Change) {
+	c.handlers = []func(indexer.Change){func(change indexer.Change) {
 		if change.New == nil {
 			s.Gone(key.Name, change.Old.UID())
 			return
@@ -136,7 +136,8 @@ func (c settingsChain) keep(ctx context.Context, parts *errgroup.Group, s *setti
 			return
 		}
 		s.Take(key.Name, configMap.UID, configMap.Data)
-	})
+	}}
+	c.run(ctx, parts)
 	// Of one that was there at the start, and is gone from the first list, no event tells.
 	parts.Go(func() error {
 		select {

@@ -152,7 +152,7 @@ func playAll(t *testing.T, plans []simulation.Plan) []summary {
 			}
 		})
 	}
-	for part := range slices.Chunk(plans, share(len(plans))) {
+	for part := range slices.Chunk(plans, portion(len(plans))) {
 		parts <- part
 	}
 	close(parts)
@@ -167,10 +167,10 @@ func playAll(t *testing.T, plans []simulation.Plan) []summary {
 	return told
 }
 
-// share is how many plans a child plays: so few that all children end at about the
+// portion is how many plans a child plays: so few that all children end at about the
 // same time, and so many that it pays to start one, and that the same plan without
 // its fault is not played by each.
-func share(plans int) int {
+func portion(plans int) int {
 	children := runtime.NumCPU()
 	return max(min(plans/(8*children), 100), min(20, (plans+children-1)/children), 1)
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"millrace/indexer"
 	"millrace/workqueue"
 )
@@ -24,7 +22,7 @@ func (s *standby) isOver(indexer.Change) bool { return s.over.Load() }
 // it, so whichever comes first, no key is missed. A key of a packed object is a
 // part of it, and who has reconciled a run may remember its key for long: so the
 // queue gets copies.
-func (s *standby) takeOver(store *indexer.Indexer, q *workqueue.Queue[types.NamespacedName]) {
+func (s *standby) takeOver(store *indexer.Indexer, q *queue) {
 	s.over.Store(true)
 	for key := range store.Keys() {
 		key.Namespace, key.Name = strings.Clone(key.Namespace), strings.Clone(key.Name)

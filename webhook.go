@@ -138,7 +138,8 @@ func (h hook) run(ctx context.Context, parts *errgroup.Group) {
 	h.queue.AddUrgent(types.NamespacedName{Name: webhookKey}, workqueue.Cause{Source: "webhook", Event: "start"})
 	for _, c := range h.chains {
 		key := func(indexer.Change) []types.NamespacedName { return []types.NamespacedName{{Name: webhookKey}} }
-		c.run(ctx, parts, handler.EnqueueMapped(c.Name(), h.queue, key))
+		c.handlers = []func(indexer.Change){handler.EnqueueMapped(c.Name(), h.queue, key)}
+		c.run(ctx, parts)
 	}
 	parts.Go(func() error { return h.pool.Run(ctx) })
 	parts.Go(func() error {

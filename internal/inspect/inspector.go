@@ -31,21 +31,30 @@ func New(version string, leads func() bool) *Inspector {
 }
 
 // Controller is the queue and the pool of that name, whose keys are objects of a
-// resource. Call it once for each.
+// resource. Call it once for each; one of the same name takes the place of the last.
 func (i *Inspector) Controller(name, resource string) *Controller {
 	c := newController(name, resource)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.controllers = append(i.controllers, c)
+	if at := slices.IndexFunc(i.controllers, func(c *Controller) bool { return c.name == name }); at >= 0 {
+		i.controllers[at] = c
+	} else {
+		i.controllers = append(i.controllers, c)
+	}
 	return c
 }
 
-// Resource is the chain of that resource. Call it once for each.
+// Resource is the chain of that resource. Call it once for each; one of the same name
+// takes the place of the last.
 func (i *Inspector) Resource(name string) *Resource {
 	r := &Resource{name: name}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.resources = append(i.resources, r)
+	if at := slices.IndexFunc(i.resources, func(r *Resource) bool { return r.name == name }); at >= 0 {
+		i.resources[at] = r
+	} else {
+		i.resources = append(i.resources, r)
+	}
 	return r
 }
 

@@ -13,6 +13,7 @@ package metrics
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -26,6 +27,7 @@ import (
 type Registry struct {
 	registry *prometheus.Registry
 	make     promauto.Factory
+	part     atomic.Pointer[prometheus.Registry] // nil if none was asked for
 }
 
 // New returns a Registry with the metrics of the Go runtime and the process.
@@ -36,10 +38,25 @@ func New() *Registry {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 	)
-	return &Registry{r, promauto.With(r)}
+	return &Registry{registry: r, make: promauto.With(r)}
 }
 
-// Handler serves the metrics in Prometheus' text and OpenMetrics formats.
+// Part is a Registry for what may be made anew while the program goes on. What it
+// collects is served with the rest, until the next Part takes its place: then its
+// series begin again, as they would after a restart.
+func (r *Registry) Part() *Registry {
+	part := prometheus.NewRegistry()
+	r.part.Store(part)
+	return &Registry{registry: part, make: promauto.With(part)}
+}
+
+// Handler serves the metrics, those of the Part too, in Prometheus' text and OpenMetrics formats.
 func (r *Registry) Handler() http.Handler {
-	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		all := prometheus.Gatherers{r.registry}
+		if part := r.part.Load(); part != nil {
+			all = append(all, part)
+		}
+		promhttp.HandlerFor(all, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, request)
+	})
 }
