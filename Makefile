@@ -121,6 +121,10 @@ sim-planted: ## faults planted in the program, each of which the simulation must
 e2e-faults: ## what can go wrong with a real server and process, a scenario each (SCENARIO=name, PLAN=plan, LIST=1)
 	@internal/e2efaults/faults.sh
 
+.PHONY: e2e-install
+e2e-install: ## install, run, upgrade (FROM=COMMIT) and remove by the commands of the README and docs/operating.md, on a cluster of its own
+	@internal/operate/operate.sh install
+
 .PHONY: e2e-kill
 e2e-kill: ## kill -9 the leader every EVERY (20s) for MINUTES (10) under RUNS (50) at a time: each run is done once; hand-over times
 	@internal/operate/operate.sh kill

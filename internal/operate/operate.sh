@@ -41,9 +41,44 @@ kill_leaders() {
   play TestLeadersEndAndEveryRunIsDoneOnce
 }
 
+# trees are two folders as somebody has them who has read the pages: a checkout of this
+# version in one, of an older one in the other, each beside what they write themselves.
+trees() {
+  title "Checkouts of this version, and of $FROM"
+  rm -rf "$work/trees"
+  mkdir -p "$work"/trees/{new,old}/millrace
+  git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$work/trees/new/millrace"
+  git archive "$FROM" | tar -x -C "$work/trees/old/millrace" || die "this checkout has no $FROM: FROM= names a version to upgrade from"
+  export TREES=$work/trees
+}
+
+# operator_crds are the types of the Prometheus operator, made from the Go types that the
+# manifests are held to by their own tests.
+operator_crds() {
+  title "The Prometheus operator's CRDs"
+  local generator types=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1
+  generator=$(go -C internal/tools/crdgen list -m -f '{{.Path}}/cmd/controller-gen@{{.Version}}' sigs.k8s.io/controller-tools)
+  rm -rf "$work/operator" "$work/types"
+  go -C internal/tools/manifests run "$generator" crd:maxDescLen=0 paths="$types" output:crd:dir="$work/types"
+  mkdir "$work/operator"
+  mv "$work"/types/monitoring.coreos.com_{podmonitors,prometheusrules}.yaml "$work/operator"
+  export OPERATOR_CRDS=$work/operator
+}
+
+install_and_remove() {
+  FROM=${FROM:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo 3f85ed7)}
+  trees
+  operator_crds
+  cluster
+  export LOAD_IMAGE=$PWD/devcluster/load-image.sh
+  title "By the words of the pages"
+  play TestAnInstallsLifeByTheWordsOfThePages
+}
+
 mkdir -p "$work"
 go test -c -tags e2e -o "$tests" ./internal/operate
 case ${1:-} in
+  install) install_and_remove ;;
   kill) kill_leaders ;;
   *) die "usage: operate.sh install|kill" ;;
 esac
