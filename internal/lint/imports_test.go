@@ -69,19 +69,22 @@ var table = map[string][]string{
 	"internal/inspect":    {"handler", "predicate", "indexer", "reflector", "fifo", "wire", "workqueue", "reconcile"},
 	"internal/lint":       {},
 	"internal/logs":       {"crds", "internal/terminal"},
-	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "crds"},
+	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "internal/tracing", "crds"},
 	"internal/option":     {},
 	"internal/verdicts":   {},
 	"internal/operate":    {"crds", "internal/audit", "internal/cgroup"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	"internal/terminal":   {},
+	"internal/tracing":    {"internal/tracing/tracetest", "indexer", "reflector", "fifo", "handler", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"}, // tracetest, fifo, handler: in tests
 	"internal/why":        {"internal/guard", "internal/terminal", "internal/inspect", "workqueue"},
-	// The simulated world: it knows the API, and nothing of the chain that it tries.
+	// The simulated world: it knows the API, and nothing of the chain that it tries. So
+	// does the collector of traces.
 	"internal/pictures":             {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation/dialogue":  {"internal/simulation/apiserver"},
 	"internal/simulation/turnstile": {},
+	"internal/tracing/tracetest":    {},
 	"internal/simulation/planted":   {"internal/simulation", "internal/simulation/turnstile"},
 	"internal/simulation/apiserver": {"crds", "wire", "internal/simulation/turnstile"}, // wire, in a test: it reads what was spoilt
 	"internal/simulation/kubelet":   {"crds", "internal/simulation/apiserver", "internal/simulation/turnstile"},

@@ -1,0 +1,219 @@
+package tracing
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	sdktest "go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"millrace/internal/tracing/tracetest"
+)
+
+// exporter is one whose collector is what a test says.
+type exporter func(ctx context.Context, spans []sdktrace.ReadOnlySpan) error
+
+func (e exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	return e(ctx, spans)
+}
+
+func (exporter) Shutdown(context.Context) error { return nil }
+
+func span() sdktrace.ReadOnlySpan {
+	return sdktest.SpanStub{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
+	})}.Snapshot()
+}
+
+// played runs a sink in a bubble with a collector, while tell does what it likes; it is
+// what was told, and how long the end took.
+func played(t *testing.T, collector exporter, tell func(s *sink)) (losses map[Loss]int, delivered int, end time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		losses = map[Loss]int{}
+		var mu sync.Mutex
+		s := newSink(collector, Trace{
+			Delivered: func(n int) { mu.Lock(); delivered += n; mu.Unlock() },
+			Dropped:   func(why Loss, n int) { mu.Lock(); losses[why] += n; mu.Unlock() },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.run(ctx); close(ended) }()
+		tell(s)
+		stopped := time.Now()
+		cancel()
+		<-ended
+		end = time.Since(stopped)
+	})
+	return losses, delivered, end
+}
+
+// It never answers. Ten thousand spans are made without a pause, and the program ends
+// after two seconds. What was not delivered is counted to the last one.
+func TestADeadCollectorHoldsNobodyUp(t *testing.T) {
+	const made = 10_000
+	losses, delivered, end := played(t, func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}, func(s *sink) {
+		begun := time.Now()
+		for range made {
+			s.OnEnd(span())
+		}
+		if took := time.Since(begun); took != 0 { // of the bubble's time: nothing waited
+			t.Errorf("the spans took %v", took)
+		}
+		synctest.Wait()
+	})
+	if end != lastWord {
+		t.Errorf("the end took %v, want %v", end, lastWord)
+	}
+	if losses[Full]+losses[Undelivered] != made || delivered != 0 || losses[Full] < made-mostWaiting-mostAtOnce-1 {
+		t.Errorf("%d delivered, lost: %v, of %d", delivered, losses, made)
+	}
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	s := newSink(exporter(nil), Trace{})
+	for range mostWaiting + 100 {
+		s.OnEnd(span())
+	}
+	if len(s.waiting) != mostWaiting {
+		t.Errorf("%d spans wait", len(s.waiting))
+	}
+}
+
+// Few spans wait for company for two seconds, many do not; the last ones are sent when
+// the program ends.
+func TestSpansAreSentTogether(t *testing.T) {
+	var sent []int
+	losses, delivered, _ := played(t, func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+		sent = append(sent, len(spans))
+		return nil
+	}, func(s *sink) {
+		for range mostAtOnce + 3 {
+			s.OnEnd(span())
+		}
+		time.Sleep(oftenest)
+		synctest.Wait()
+		for range 2 * mostAtOnce {
+			s.OnEnd(span())
+		}
+		s.OnEnd(span())
+	})
+	if want := []int{mostAtOnce, 3, mostAtOnce, mostAtOnce, 1}; !slices.Equal(sent, want) {
+		t.Errorf("sent %v, want %v", sent, want)
+	}
+	if delivered != 3*mostAtOnce+4 || len(losses) != 0 {
+		t.Errorf("%d delivered, lost: %v", delivered, losses)
+	}
+}
+
+// A batch that the collector does not take is lost, and the next one is sent.
+func TestABatchThatIsRefusedIsCounted(t *testing.T) {
+	n := 0
+	losses, delivered, _ := played(t, func(context.Context, []sdktrace.ReadOnlySpan) error {
+		if n++; n == 1 {
+			return errors.New("400")
+		}
+		return nil
+	}, func(s *sink) {
+		s.OnEnd(span())
+		time.Sleep(oftenest)
+		synctest.Wait()
+		s.OnEnd(span())
+		s.OnEnd(span())
+	})
+	if losses[Undelivered] != 1 || delivered != 2 {
+		t.Errorf("%d delivered, lost: %v", delivered, losses)
+	}
+}
+
+// answers has a collector give these answers, one after the other, and says how often
+// it was asked.
+func answers(t *testing.T, cfg Config, list ...func(http.ResponseWriter)) (asked int, err error) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer := list[min(asked, len(list)-1)]
+		asked++
+		answer(w)
+	}))
+	defer server.Close()
+	cfg.Endpoint = server.URL
+	c, err := newCollector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.UploadTraces(t.Context(), nil)
+	return asked, errors.Join(err, c.Stop(t.Context()))
+}
+
+func code(n int) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) { w.WriteHeader(n) }
+}
+
+func TestACollectorThatIsBusyIsAskedAgain(t *testing.T) {
+	if asked, err := answers(t, Config{}, code(http.StatusServiceUnavailable), code(http.StatusOK)); asked != 2 || err != nil {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	if asked, err := answers(t, Config{}, code(http.StatusBadRequest)); asked != 1 || err == nil {
+		t.Errorf("one that refuses is asked %d times: %v", asked, err)
+	}
+}
+
+// The answer 200 may say that some were not taken: 08 03 is rejected_spans: 3, and 0a 02
+// the partial_success around it.
+func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
+	lost := 0
+	cfg := Config{Trace: Trace{Dropped: func(why Loss, n int) {
+		if why == Rejected {
+			lost += n
+		}
+	}}}
+	answer := func(body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { _, _ = w.Write([]byte(body)) } // the client's to notice
+	}
+	for _, body := range []string{"\x0a\x02\x08\x03", "", "\x0a", "\x0a\x02\x08", "\xff\xff", "no protobuf"} {
+		if _, err := answers(t, cfg, answer(body)); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	if lost != 3 {
+		t.Errorf("%d spans are told to be rejected, want 3", lost)
+	}
+}
+
+// Over TLS, trusted by a file of its own, with a header that is a secret.
+func TestACollectorBehindTLS(t *testing.T) {
+	behind := tracetest.New()
+	defer behind.Close()
+	server := httptest.NewTLSServer(behind)
+	defer server.Close()
+	authorities := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(authorities, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Endpoint: server.URL, CertificateFile: authorities, Headers: []string{"Authorization=Bearer%20abc"}}
+	c, err := newCollector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.UploadTraces(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := behind.Headers(); len(got) != 1 || got[0].Get("Authorization") != "Bearer abc" {
+		t.Errorf("the collector was sent %v", got)
+	}
+}

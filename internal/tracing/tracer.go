@@ -1,0 +1,161 @@
+package tracing
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Config of a Tracer. Its zero value is tracing that is off.
+type Config struct {
+	// Endpoint is the base URL of a collector that takes OTLP over HTTP, such as
+	// http://collector:4318; /v1/traces is added, as OTEL_EXPORTER_OTLP_ENDPOINT has
+	// it. Default: none, and nothing is traced.
+	Endpoint string
+	// Headers go with each request to it: "name=value", the value URL-encoded, as in
+	// OTEL_EXPORTER_OTLP_HEADERS. Default: none.
+	Headers []string
+	// CertificateFile holds the authorities, in PEM, that an https Endpoint is trusted
+	// by. Default: the system's.
+	CertificateFile string
+	// SamplingRatePerMillion is how many of a million runs are traced that have no
+	// span context of their own; those that have one are as it says. Default: 0.
+	SamplingRatePerMillion int
+	// Version, Namespace and Pod name this process on its spans. Default: empty, and
+	// not told.
+	Version, Namespace, Pod string
+	// Trace is told what became of the spans. Default: nobody is.
+	Trace Trace
+}
+
+// Trace is what a Tracer tells whoever watches it. Every field may be nil. The funcs
+// may be called from any goroutine, also with the Tracer's locks held.
+type Trace struct {
+	// Delivered: the collector has taken so many spans.
+	Delivered func(spans int)
+	// Dropped: so many spans are lost.
+	Dropped func(why Loss, spans int)
+}
+
+// Loss is why a span was dropped.
+type Loss string
+
+// The losses.
+const (
+	// Full: spans were made faster than the collector takes them.
+	Full Loss = "full"
+	// Undelivered: the collector did not take them, tried again and again; or the
+	// program ended before it could.
+	Undelivered Loss = "undelivered"
+	// Rejected: the collector has answered that it does not want them. They are among
+	// those delivered.
+	Rejected Loss = "rejected"
+	// Forgotten: a cause waited with so many others that it could not be remembered.
+	Forgotten Loss = "forgotten"
+)
+
+func (t Trace) delivered(n int) {
+	if t.Delivered != nil && n > 0 {
+		t.Delivered(n)
+	}
+}
+
+func (t Trace) dropped(why Loss, n int) {
+	if t.Dropped != nil && n > 0 {
+		t.Dropped(why, n)
+	}
+}
+
+// Tracer makes the spans of one run of the program. Make it with New. The nil Tracer
+// is tracing that is off: all that it gives out does nothing, and every hook that it is
+// asked to add to is returned as it was.
+type Tracer struct {
+	spans    trace.Tracer
+	sampler  sdktrace.Sampler
+	sink     *sink
+	told     Trace
+	arrivals arrivals
+	lists    lists
+}
+
+// New makes a Tracer: nil if the Config has no Endpoint. It starts nothing, and asks
+// nobody: see Run. The error says what cannot be read of the Config.
+func New(cfg Config) (*Tracer, error) {
+	if cfg.Endpoint == "" {
+		return nil, nil //nolint:nilnil // A nil Tracer is one that is off, as it says.
+	}
+	to, err := newCollector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tracer{
+		sampler: sdktrace.TraceIDRatioBased(float64(cfg.SamplingRatePerMillion) / 1e6),
+		told:    cfg.Trace,
+		sink:    newSink(otlptrace.NewUnstarted(to), cfg.Trace),
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sdktrace.ParentBased(t.sampler)),
+		sdktrace.WithIDGenerator(ids{}),
+		sdktrace.WithResource(cfg.resource()),
+		sdktrace.WithSpanProcessor(t.sink),
+	)
+	t.spans = provider.Tracer("millrace", trace.WithInstrumentationVersion(cfg.Version))
+	return t, nil
+}
+
+// resource is who has made the spans, in the words of OpenTelemetry's conventions.
+func (c Config) resource() *resource.Resource {
+	who := []attribute.KeyValue{attribute.String("service.name", "millrace")}
+	for _, a := range []attribute.KeyValue{
+		attribute.String("service.version", c.Version),
+		attribute.String("service.instance.id", c.Pod),
+		attribute.String("k8s.namespace.name", c.Namespace),
+		attribute.String("k8s.pod.name", c.Pod),
+	} {
+		if a.Value.AsString() != "" {
+			who = append(who, a)
+		}
+	}
+	return resource.NewSchemaless(who...)
+}
+
+// Run delivers spans until ctx has ended, and then for two seconds at most what is left.
+// It returns nil. Call it once; that of a nil Tracer returns at once.
+func (t *Tracer) Run(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	t.sink.run(ctx)
+	return nil
+}
+
+// ids makes the ids of spans: chance ones, or those that somebody wants.
+type ids struct{}
+
+type wantedKey struct{}
+
+// wanting has the next span that begins with ctx, and has no parent in this process,
+// be the one of that context: see identity.go.
+func wanting(ctx context.Context, span trace.SpanContext) context.Context {
+	return context.WithValue(ctx, wantedKey{}, span)
+}
+
+// NewIDs are those of a span without a parent.
+func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	if span, ok := ctx.Value(wantedKey{}).(trace.SpanContext); ok {
+		return span.TraceID(), span.SpanID()
+	}
+	return chanceTrace(), chanceSpan()
+}
+
+// NewSpanID is that of a span with a parent.
+func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	if span, ok := ctx.Value(wantedKey{}).(trace.SpanContext); ok {
+		return span.SpanID()
+	}
+	return chanceSpan()
+}
