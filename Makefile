@@ -166,6 +166,10 @@ e2e: ## the end-to-end tests alone, on a devcluster that has Millrace (AUDIT_LOG
 bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
 	@$(GO) run ./internal/bench $(if $(AUDIT_LOG),-audit "$(AUDIT_LOG)")
 
+.PHONY: bench-scale
+bench-scale: ## many runs with instant pods on a cluster of its own, one table (ONLY=completed, RUNS=200, KEEP=1, WRITE=1)
+	@internal/scale/scale.sh
+
 ##@ To learn from
 
 .PHONY: tour

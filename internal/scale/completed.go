@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// amongCompleted measures what a cluster costs that is full of runs that have ended: a
+// start, the memory once all is quiet, and how soon a new run starts after a crash and
+// after a stop.
+func amongCompleted(ctx context.Context, s stage, n int) (numbers, error) {
+	where := spread("completed")
+	if err := prepare(ctx, s, n, where); err != nil {
+		return nil, err
+	}
+	m := numbers{}
+	p, err := s.start("completed")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { p.end(syscall.SIGTERM) }()
+	if err := s.settle(ctx, p, n, m); err != nil {
+		return nil, err
+	}
+	if err := s.rest(ctx, p, m); err != nil {
+		return nil, err
+	}
+	for _, again := range []struct {
+		id, step, run string
+		signal        syscall.Signal
+	}{
+		{"after-crash", "completed: after a kill -9", "crash", syscall.SIGKILL},
+		{"after-stop", "completed: after a stop", "stop", syscall.SIGTERM},
+	} {
+		began := time.Now()
+		if p, err = s.again(ctx, p, again.signal, again.run, where[0]); err != nil {
+			return nil, err
+		}
+		m[again.id] = time.Since(began).Seconds()
+		s.progress.done(again.step, fmt.Sprintf("a new run has its pod after %.1f s", m[again.id]))
+		if err := s.looked(ctx, p, n); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// prepare brings the cluster to n completed runs with their pods. What a former try has
+// left is taken, if it is all.
+func prepare(ctx context.Context, s stage, n int, where []string) error {
+	if err := s.namespaces(ctx, where); err != nil {
+		return err
+	}
+	found, err := counts(ctx, s.tekton, "taskruns", where)
+	if err != nil {
+		return err
+	}
+	if found["True"] < n {
+		if len(found) > 0 {
+			if err := s.clear(ctx, where); err != nil {
+				return err
+			}
+		}
+		if err := seed(ctx, s, n, where); err != nil {
+			return err
+		}
+	}
+	pods := 0
+	for _, namespace := range where {
+		if err := each(ctx, s.core, "pods", namespace, func(h head) {
+			if h.Status.Phase == "Succeeded" {
+				pods++
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if found, err = counts(ctx, s.tekton, "taskruns", where); err != nil {
+		return err
+	}
+	if found["True"] < n || len(found) != 1 || pods < n {
+		return fmt.Errorf("%d runs were to be there with their pods: there are %d pods, and of runs, by the status of Succeeded, %v", n, pods, found)
+	}
+	return nil
+}
+
+// settle measures a start: until the caches are full, and until each run has been
+// looked at.
+func (s stage) settle(ctx context.Context, p *process, n int, m numbers) error {
+	began := time.Now()
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	m["start-ready"] = time.Since(began).Seconds()
+	if err := s.looked(ctx, p, n); err != nil {
+		return err
+	}
+	m["start-steady"] = time.Since(began).Seconds()
+	r, err := p.reading(ctx)
+	if err != nil {
+		return err
+	}
+	m["cpu"], m["rss-peak"] = r.cpu.Seconds(), r.peak
+	s.progress.done("completed: start", fmt.Sprintf("ready after %.1f s, quiet after %.1f s, %.0f MiB at most", m["start-ready"], m["start-steady"], r.peak/(1<<20)))
+	return s.keepHeap(ctx, p, "start")
+}
+
+// looked waits until each of n runs has been reconciled, and no key waits.
+func (s stage) looked(ctx context.Context, p *process, n int) error {
+	return p.until(ctx, "look at each run", func() (bool, error) {
+		all, err := p.scrape(ctx)
+		if err != nil {
+			return false, err
+		}
+		done := int(all.sum("controller_runtime_reconcile_total", "controller", "taskrun"))
+		s.progress.at("completed: looking at each run", min(done, n), n, "reconciles")
+		return done >= n && all.sum("workqueue_depth") == 0, nil
+	})
+}
+
+// rest waits until the caches are packed and the memory that this freed has gone back,
+// and measures what is left.
+func (s stage) rest(ctx context.Context, p *process, m numbers) error {
+	began := time.Now()
+	least, since := 0.0, time.Now()
+	err := p.until(ctx, "come to rest", func() (bool, error) {
+		all, err := p.scrape(ctx)
+		if err != nil {
+			return false, err
+		}
+		now, err := p.memory()
+		if err != nil {
+			return false, err
+		}
+		packed, plain := 0, 0
+		for _, resource := range []string{"taskruns", "pods"} {
+			packed += int(all.sum("informer_store_objects", "resource", resource, "tier", "packed"))
+			plain += int(all.sum("informer_store_objects", "resource", resource, "tier", "plain"))
+		}
+		if least == 0 || now.now < least-1<<20 {
+			least, since = now.now, time.Now()
+		}
+		s.progress.at("completed: coming to rest", packed, packed+plain, fmt.Sprintf("objects packed, %.0f MiB", now.now/(1<<20)))
+		m["rss-rest"] = now.now
+		return plain < packed/100 && time.Since(since) > quiet, nil
+	})
+	if err != nil {
+		return err
+	}
+	m["rest-after"] = time.Since(began).Seconds()
+	s.progress.done("completed: at rest", fmt.Sprintf("%.0f MiB, after %.0f s", m["rss-rest"]/(1<<20), m["rest-after"]))
+	return s.keepHeap(ctx, p, "rest")
+}
+
+// quiet is how long the memory of a process at rest has not become a MiB less.
+const quiet = 20 * time.Second
+
+// again ends a process, asks for a new run, starts the next process, and returns when
+// the run has a pod.
+func (s stage) again(ctx context.Context, p *process, signal syscall.Signal, run, namespace string) (*process, error) {
+	p.end(signal)
+	w := workload{name: fmt.Sprintf("%s-%d", run, time.Now().Unix()), runs: 1, taskRuns: 1}
+	body, err := w.bodies()
+	if err != nil {
+		return p, err
+	}
+	h, err := create(ctx, s.tekton, "taskruns", namespace, body(0))
+	if err != nil {
+		return p, err
+	}
+	next, err := s.start("completed")
+	if err != nil {
+		return p, err
+	}
+	return next, next.until(ctx, "make the pod of a new run", func() (bool, error) {
+		answer, err := s.core.Get().Namespace(namespace).Resource("pods").Param("labelSelector", "tekton.dev/taskRun="+h.Metadata.Name).Do(ctx).Raw()
+		if err != nil {
+			return false, err
+		}
+		var list struct {
+			Items []head `json:"items"`
+		}
+		err = json.Unmarshal(answer, &list)
+		return len(list.Items) > 0, err
+	})
+}
+
+// keepHeap leaves a profile of the heap beside the log, for whoever asks what it is
+// that takes the memory.
+func (s stage) keepHeap(ctx context.Context, p *process, when string) error {
+	profile, status, err := p.get(ctx, p.debug, "/debug/pprof/heap")
+	if err != nil || status != 200 {
+		return errors.Join(fmt.Errorf("profile of the heap: status %d", status), err)
+	}
+	return os.WriteFile(filepath.Join(s.logs, "heap-"+when+".pb.gz"), profile, 0o644)
+}

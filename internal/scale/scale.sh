@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# make bench-scale: a cluster of its own, nodes of kwok's in it, and the program beside
+# it, measured. Ends the cluster that it started; KEEP=1 leaves it, and a later call goes
+# on with it.
+#   ONLY=PATTERN   only the parts whose names match: taskruns-few, taskruns-many,
+#                  pipelineruns, completed
+#   RUNS=200       so many runs in each part, to try it
+#   WRITE=1        the numbers go into internal/scale/results.json and docs/performance.md
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. internal/e2e/lib.sh
+unset KUBECONFIG # never somebody's own cluster
+export NAME=scale PORT=${PORT:-7643} AUDIT=0
+
+[ "$(id -u)" = 0 ] || die "make bench-scale starts a cluster, and that needs root"
+
+build() {
+  make build
+  go build -o .build/bin/scale ./internal/scale
+  say "kwok (a minute or two, once)"
+  go -C internal/tools/kwok build -o "$PWD/.build/bin/kwok" sigs.k8s.io/kwok/cmd/kwok
+}
+
+started=no kwok=
+clean_up() {
+  local status=$?
+  trap - EXIT
+  trap '' INT TERM HUP # impatience would leave half of it behind
+  if [ -n "$kwok" ]; then kill "$kwok" && wait "$kwok" || true; fi
+  if [ "$started" = yes ] && [ "${KEEP:-}" != 1 ]; then devcluster/down.sh >&2; fi
+  exit $status
+}
+
+# The node of the cluster takes no pods, so that all of them are kwok's.
+cluster() {
+  [ "${KEEP:-}" = 1 ] || devcluster/down.sh # what an earlier run left
+  started=yes
+  devcluster/up.sh
+  eval "$(devcluster/env.sh)"
+  kubectl apply -k crds >/dev/null
+  kubectl create namespace tekton-pipelines --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+  kubectl cordon localhost >/dev/null
+  kubectl apply -f internal/scale/nodes.yaml >/dev/null
+  mkdir -p .build/scale
+  .build/bin/kwok --kubeconfig "$KUBECONFIG" --config internal/scale/kwok.yaml -v WARN >>.build/scale/kwok.log 2>&1 &
+  kwok=$!
+  kubectl wait --for=condition=Ready node -l type=kwok --timeout=60s >/dev/null
+}
+
+build
+trap clean_up EXIT
+cluster
+.build/bin/scale ${ONLY:+-only "$ONLY"} ${RUNS:+-runs "$RUNS"} \
+  ${WRITE:+-results internal/scale/results.json -write-docs docs/performance.md}
