@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,62 @@ func TestAFooIsMadeAndSaysHowItIs(t *testing.T) {
 		c.pass(10 * time.Minute)
 		c.expect("writes", c.wrote(), "")
 	})
+}
+
+// What the spec says no longer is gone from the Deployment, too: a comparison of what it
+// says would not show that.
+func TestWhatIsNoLongerSaidIsTakenBack(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		foo := hello()
+		foo.Spec.Command = []string{"sleep", "1h"}
+		c.create("foos", foo)
+		c.wrote()
+		c.patch("foos", "", `{"spec": {"command": null}}`)
+		c.expect("writes", c.wrote(), "patch deployments, patch foos/status")
+		o, _ := c.server.Object("deployments", key)
+		if text := string(o.JSON()); strings.Contains(text, "sleep") {
+			c.Error(text)
+		}
+		c.pass(10 * time.Minute)
+		c.expect("writes", c.wrote(), "")
+	})
+}
+
+// Somebody who follows the Deployment without controlling it loses nothing.
+func TestWhatIsOnlyFollowedIsNotDeleted(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		c.create("foos", hello())
+		o, _ := c.server.Object("foos", key)
+		theirs := serviceOf(hello())
+		theirs.Name = "theirs"
+		theirs.OwnerReferences = []metav1.OwnerReference{{APIVersion: fooVersion().String(), Kind: "Foo", Name: key.Name, UID: o.GetUID()}}
+		c.create("services", theirs)
+		c.wrote()
+		if _, err := c.user.Delete("foos", key, metav1.DeleteOptions{}); err != nil {
+			c.Fatal(err)
+		}
+		c.pass(time.Second)
+		c.expect("writes", c.wrote(), "delete services, delete deployments, patch foos")
+	})
+}
+
+// An example that is longer would not be read.
+func TestItIsShort(t *testing.T) {
+	lines := 0
+	for _, name := range []string{"main.go", "foo.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				lines++
+			}
+		}
+	}
+	if lines >= 250 {
+		t.Errorf("%d lines of code", lines)
+	}
 }
 
 func TestAnotherSpecIsAnotherDeployment(t *testing.T) {

@@ -52,7 +52,7 @@ var table = map[string][]string{
 	"webhook":             {"webhook/certificate", "crds/conversion", "crds/defaulting", "crds/validation", "crds"}, // certificate, in a test
 	"webhook/certificate": {},
 	// A program of somebody else's, on the same stages.
-	"examples/foo":  {"reconcile", "handler", "predicate", "indexer", "reflector", "fifo", "transform", "workqueue", "wire", "internal/simulation/apiserver"},
+	"examples/foo":  {"reconcile", "reconcile/call", "handler", "predicate", "indexer", "reflector", "fifo", "transform", "workqueue", "wire", "internal/simulation/apiserver"},
 	"examples/pods": {"reconcile", "handler", "indexer", "reflector", "fifo", "transform", "workqueue", "wire", "internal/simulation/apiserver"},
 	"examples/tour": {"internal/chaintest", "internal/inspect"},
 	"examples/wait": {"reconcile", "handler", "indexer", "reflector", "fifo", "workqueue", "crds", "internal/simulation/apiserver"},
