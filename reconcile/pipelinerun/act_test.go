@@ -755,6 +755,59 @@ func TestAChildThatNoCacheShowsIsStoppedToo(t *testing.T) {
 	}
 }
 
+// A process that was started anew, and is shown an old state of the TaskRuns, is in doubt
+// about nothing. A run that was cut short since then asks for its children all the same
+// before it ends, and one that turns up after its task was written down without it, or as
+// passed over, is waited for (seed 1051).
+func TestARunThatIsCutShortAsksForItsChildren(t *testing.T) {
+	const (
+		one    = `{name: a, taskSpec: {steps: [{image: x}]}}`
+		matrix = `{name: a, matrix: {params: [{name: p, value: [v, w]}]}, taskSpec: {params: [{name: p}], steps: [{image: x}]}}`
+		failed = one + `, {name: b, taskSpec: {steps: [{image: x}]}}`
+	)
+	cancelled := func(how string) string { return `{"spec":{"status":"` + how + `"},"status":{"childReferences":null}}` }
+	for name, story := range map[string]struct{ tasks, child, change string }{
+		"cancelled":                          {one, "run-a", cancelled("Cancelled")},
+		"stopped":                            {one, "run-a", cancelled("StoppedRunFinally")},
+		"stopped, half of a matrix is known": {matrix, "run-a-0", cancelled("StoppedRunFinally")},
+		"another task has failed":            {failed, "run-b", `{"status":{"childReferences":[{"apiVersion":"tekton.dev/v1","kind":"TaskRun","name":"run-a","pipelineTaskName":"a"}],"skippedTasks":[{"name":"b","reason":"PipelineRun was stopping"}]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, "{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: ["+story.tasks+"]}}}")
+				c.settle(nil)
+				raw, others := c.objects[crds.ResourceTaskRuns][story.child], len(c.objects[crds.ResourceTaskRuns])-1
+				c.remove(crds.ResourceTaskRuns, story.child)
+				c.patch(crds.ResourcePipelineRuns, "run", story.change)
+				if others == 1 {
+					other := "run-a"
+					if story.tasks == matrix {
+						other = "run-a-1"
+					}
+					c.ends(other, corev1.ConditionFalse, "Failed")
+				}
+				c.restart()
+				c.frozen = true
+				c.put(crds.ResourceTaskRuns, story.child, raw)
+				for range 5 {
+					if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if run := c.run(); run.IsDone() || len(run.Status.ChildReferences) != 1+others || len(run.Status.SkippedTasks) != 0 {
+					t.Errorf("before the child has ended: %+v\n%s", run.Status, strings.Join(c.calls, "\n"))
+				}
+				c.thaw()
+				c.ends(story.child, corev1.ConditionFalse, "TaskRunCancelled")
+				c.settle(nil)
+				if run := c.run(); !run.IsDone() || len(run.Status.ChildReferences) != 1+others {
+					t.Errorf("after that: %+v", run.Status)
+				}
+			})
+		})
+	}
+}
+
 // A run that was deleted while its cache stands still has its children collected: they
 // are not made again on the word of that cache (seed 481).
 func TestNothingIsMadeForARunThatTheServerHasNoMore(t *testing.T) {

@@ -130,6 +130,9 @@ func (d *decision) advance() Plan {
 	if len(d.need) > 0 {
 		return Plan{Why: "results are needed for those of the pipeline", Results: slices.Sorted(maps.Keys(d.need))}
 	}
+	if kinds := d.unsought(); status.CompletionTime != nil && len(kinds) > 0 {
+		return Plan{Why: "the run ends before its time, and may have children that no cache shows", Kinds: kinds}
+	}
 	p.Why = d.why()
 	p.Actions = append(p.Actions, d.write("", status).Actions...)
 	if status.CompletionTime == nil {

@@ -42,7 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, know
 	if err := r.observeChildren(ctx, key, doubt, o); err != nil {
 		return nil, err
 	}
-	if doubt {
+	if o.ChildrenSought = doubt; doubt {
 		r.parts.Gate.Clear(key)
 	}
 	return o, r.observePipeline(ctx, o)
@@ -205,11 +205,35 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName, o *obse
 		}
 		o.Results[name] = results
 	}
+	if len(p.Kinds) > 0 {
+		if err := r.seek(ctx, key, o, p.Kinds); err != nil {
+			return err
+		}
+	}
 	for _, name := range p.Missing {
 		if err := r.readChild(ctx, key, o, o.kindOf(name), name); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// seek asks the server for all children of these kinds.
+func (r *Reconciler) seek(ctx context.Context, key types.NamespacedName, o *observation, kinds []string) error {
+	for _, of := range r.parts.Caches.Children {
+		if !slices.Contains(kinds, of.kind) {
+			continue
+		}
+		isOne := func(c *child) bool { return c.Kind == of.kind }
+		others := slices.DeleteFunc(slices.Clone(o.Children), isOne)
+		known := slices.DeleteFunc(slices.Clone(o.Children), func(c *child) bool { return !isOne(c) })
+		settled, err := r.settle(ctx, key, of, o.Run, known)
+		if err != nil {
+			return err
+		}
+		o.Children = append(others, settled...)
+	}
+	o.ChildrenSought = true
 	return nil
 }
 

@@ -38,6 +38,10 @@ type observation struct {
 	// Children are the runs whose controller has the run's UID, whatever they are
 	// called; as summaries, which nobody changes, in no order.
 	Children []*child
+	// ChildrenSought is true if the server was asked for them, and not the cache alone: it
+	// may be behind what a process wrote that ran before this one, and has not what could
+	// not be read of a list.
+	ChildrenSought bool
 	// Graph is that of status.pipelineSpec, if one has been drawn, and Tally what an
 	// earlier look found of its runs. They only save time.
 	Graph *drawing
@@ -101,11 +105,12 @@ type Plan struct {
 	Tasks   []string      // Tasks that must be looked for to go on
 	Results []string      // children whose results must be known to go on
 	Missing []string      // children that must be looked for on the server to go on
+	Kinds   []string      // kinds of children of which those on the server must be known to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
 // asks tells whether the plan is only for finding something out.
-func (p Plan) asks() bool { return len(p.Tasks)+len(p.Results)+len(p.Missing) > 0 }
+func (p Plan) asks() bool { return len(p.Tasks)+len(p.Results)+len(p.Missing)+len(p.Kinds) > 0 }
 
 // String lists the plan, a line for the reason and a line for each step.
 func (p Plan) String() string {
@@ -122,6 +127,9 @@ func (p Plan) String() string {
 	}
 	for _, name := range p.Missing {
 		out.WriteString("\n  look for " + name + " on the server")
+	}
+	for _, kind := range p.Kinds {
+		out.WriteString("\n  look for the run's " + kind + "s on the server")
 	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())

@@ -1,7 +1,9 @@
 package pipelinerun
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -110,7 +112,8 @@ func (d *decision) tally() (missing []string) {
 
 // adopt finds runs that were made and not written down, and so tied to no reference:
 // the writer has died between the two. A task whose matrix is not all made yet is ready
-// once more.
+// once more. Those of a task that was written down without them, or as passed over, were
+// in no cache then, and are its runs all the same.
 func (d *decision) adopt() {
 	byName, byTask := map[string]*child{}, map[string][]*child{}
 	for i, c := range d.Children {
@@ -120,29 +123,32 @@ func (d *decision) adopt() {
 		}
 	}
 	for _, t := range d.tasks {
-		if t.recorded || t.state == skipped {
-			continue
-		}
 		made := byTask[t.Name]
 		if single := byName[childName(d.Run, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
 			made = []*child{single}
 		}
-		slices.SortFunc(made, byNumber)
+		if len(made) == 0 {
+			continue
+		}
+		t.runs = slices.Clone(t.runs)
 		for _, c := range made {
 			t.runs = append(t.runs, run{ChildStatusReference: t.reference(c.Kind, c.Name), child: c})
+		}
+		slices.SortStableFunc(t.runs, byNumber)
+		switch {
+		case t.recorded:
+			t.state = t.assess()
+		case t.state == skipped:
+			t.state, t.reason, t.shown = waiting, "", nil
 		}
 	}
 }
 
 // byNumber sorts names that end in numbers, "-2" before "-10".
-func byNumber(a, b *child) int {
-	if len(a.Name) != len(b.Name) {
-		return len(a.Name) - len(b.Name)
-	}
-	if a.Name < b.Name {
-		return -1
-	}
-	return 1
+func byNumber(a, b run) int { return compareNumbered(a.Name, b.Name) }
+
+func compareNumbered(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 func (t *task) reference(kind, name string) *crds.ChildStatusReference {

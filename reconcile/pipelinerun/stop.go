@@ -50,7 +50,7 @@ func haste(as crds.PipelineRunSpecStatus) int {
 // has no UID yet, by which it could be asked: it is looked at again.
 func (d *decision) stopAll(message string) []Action {
 	children := slices.Clone(d.Children)
-	slices.SortFunc(children, byNumber)
+	slices.SortFunc(children, func(a, b *child) int { return compareNumbered(a.Name, b.Name) })
 	actions := make([]Action, 0, len(children))
 	for _, c := range children {
 		if c.UID == "" {
@@ -116,6 +116,9 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 			}
 		}
 	}
+	if kinds := d.unsought(); awaited == 0 && len(kinds) > 0 {
+		return Plan{Why: "the run is being ended, and may have children that no cache shows", Kinds: kinds}
+	}
 	status.ChildReferences = d.references(status)
 	status.SkippedTasks = d.skippedTasks()
 	if awaited > 0 {
@@ -127,6 +130,24 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 	p.Actions = append(d.stopAll(told), p.Actions...)
 	p.Requeue = d.retry
 	return p
+}
+
+// unsought are kinds of children of which the server has to be asked before a run ends
+// that was cut short. A task that was not to begin any more may have begun: a process
+// that ran before this one had it begin, and neither wrote that down nor is it in a cache
+// that is behind; or the cache could not read it (seed 1051). Where nothing cuts a run
+// short, each task is begun, or passed over for a reason that does not change.
+func (d *decision) unsought() (kinds []string) {
+	cut := d.Run.IsCancelled() || d.askedToEnd() || d.late || d.tasksLate || d.finallyLate || d.stopping
+	if !cut || d.ChildrenSought {
+		return nil
+	}
+	for _, t := range d.tasks {
+		if all := t.recorded && t.Matrix == nil; !all && !slices.Contains(kinds, t.kind()) {
+			kinds = append(kinds, t.kind())
+		}
+	}
+	return kinds
 }
 
 // awaitedOnes is what to call the runs that are waited for.

@@ -94,6 +94,9 @@ func (w *world) answer(o *observation, p Plan) {
 	for _, name := range p.Missing {
 		o.Gone[name] = w.deleted[name]
 	}
+	if len(p.Kinds) > 0 {
+		o.ChildrenSought = true // and all were in the cache
+	}
 }
 
 // reconcile plans and acts until nothing more is asked for; it returns the plans.
