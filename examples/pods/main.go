@@ -1,15 +1,14 @@
 // Pods is the whole chain for one resource, wired by hand: it prints what the cluster's
 // pods go through, against any cluster.
 //
-//	go run ./examples/pods -kubeconfig ~/.kube/config
+//	KUBECONFIG=~/.kube/config go run ./examples/pods
 //
 //	API server ──LIST/WATCH──▶ reflector ──▶ fifo ──▶ indexer ──▶ handler ──▶ workqueue ──▶ pool
-//	                             "watch"               "event"                  "key"       "reconcile"
+//	                             "watch"               "event"     "key"       "queue"      "reconcile"
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"millrace/fifo"
 	"millrace/handler"
@@ -33,22 +33,19 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "the cluster; the one that this runs in, if empty")
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	defer stop()
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG")) // empty: the cluster that this runs in
 	if err == nil {
-		config.QPS = -1 // the reflector decides itself when to ask again
 		err = run(ctx, config, os.Stdout)
 	}
-	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "pods:", err)
-		os.Exit(1)
+		klog.Exit("pods: ", err)
 	}
 }
 
 func run(ctx context.Context, config *rest.Config, out io.Writer) error {
+	config.QPS = -1 // the reflector decides itself when to ask again
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -62,24 +59,20 @@ func run(ctx context.Context, config *rest.Config, out io.Writer) error {
 		Kind: "Pod", Format: wire.Protobuf,
 		Trace: reflector.Trace{Moved: func(from, to reflector.State) { say("watch      %s → %s", from, to) }},
 	})
-	queue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "pods", Trace: workqueue.Trace[types.NamespacedName]{
-		OnReady: func(key types.NamespacedName) { say("key        %s", key) },
-	}})
-	printed := func(c indexer.Change) {
-		say("event      %s %s, %d bytes", c.Type, c.Key, c.Object().Size())
+	event := func(c indexer.Change) { say("event      %s %s, %d bytes", c.Type, c.Key, c.Object().Size()) }
+	asked := func(key types.NamespacedName, a workqueue.Asked) {
+		say("key        %s because of %s", key, a.Cause)
+		say("queue      %s: %s → %s", key, a.From, a.To)
 	}
-	pod := indexer.Read[corev1.Pod](pods)
+	queue := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "pods", Trace: workqueue.Trace[types.NamespacedName]{OnAsk: asked}})
 	look := func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-		p, there, err := pod.Get(key) // decoded now, from the bytes that the server sent
-		switch {
-		case err != nil:
-			return reconcile.Result{}, err
-		case !there:
-			say("reconcile  %s is gone (%v)", key, reconcile.Causes(ctx))
-		default:
-			say("reconcile  %s is %s (%v)", key, p.Status.Phase, reconcile.Causes(ctx))
+		pod, there, err := indexer.Read[corev1.Pod](pods).Get(key) // decoded now, from the bytes that the server sent
+		if there {
+			say("reconcile  %s is %s %v", key, pod.Status.Phase, reconcile.Causes(ctx))
+		} else {
+			say("reconcile  %s is gone %v", key, reconcile.Causes(ctx))
 		}
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, err
 	}
 	pool := reconcile.NewPool("pods", queue, look, reconcile.PoolConfig{
 		Sources: []reconcile.Source{{Name: "pods", Synced: pods.Synced(), LastError: source.LastError}},
@@ -88,7 +81,7 @@ func run(ctx context.Context, config *rest.Config, out io.Writer) error {
 	// Now they do. Whoever starts a goroutine waits for it.
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return source.Run(ctx) })
-	parts.Go(func() error { return pods.Run(ctx, waiting, printed, handler.Enqueue("pods", queue)) })
+	parts.Go(func() error { return pods.Run(ctx, waiting, event, handler.Enqueue("pods", queue)) })
 	parts.Go(func() error { return pool.Run(ctx) })
 	return parts.Wait()
 }

@@ -48,10 +48,11 @@ func TestThePodsAreToldOf(t *testing.T) {
 		for _, want := range []string{
 			"watch      watch-listing → watching\n",
 			"event      create default/web, ",
-			"key        default/web\n",
-			"reconcile  default/web is Pending ([pods create →1001])\n",
-			"reconcile  default/web is Running ([pods update 1001→1002])\n",
-			"reconcile  default/web is gone (",
+			"key        default/web because of pods create →1001\n",
+			"queue      default/web: idle → ready\n",
+			"reconcile  default/web is Pending [pods create →1001]\n",
+			"reconcile  default/web is Running [pods update 1001→1002]\n",
+			"reconcile  default/web is gone [",
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing said %q", want)
