@@ -80,17 +80,26 @@ func (d decision) awaitClaims(status crds.TaskRunStatus, p Plan) Plan {
 	if d.LostClaim != "" {
 		return d.giveUp(status, d.claimLost())
 	}
-	complaint := unschedulable(d.Pod)
-	if !strings.Contains(complaint, "persistentvolumeclaim ") {
-		return p
-	}
-	for _, name := range d.madeClaims() {
-		if strings.Contains(complaint, fmt.Sprintf("persistentvolumeclaim %q", name)) {
-			p.Actions = append(p.Actions, FindClaim{name})
-			p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
-		}
+	for _, name := range d.suspects(d.madeClaims()) {
+		p.Actions = append(p.Actions, FindClaim{name})
+		p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
 	}
 	return p
+}
+
+// suspects are the claims that may be gone: those that the scheduler names. Of one that
+// goes while it has no volume yet the scheduler says nothing new, or not for minutes: it
+// has said that some claim has none, or it says nothing, since it waits for the volume.
+// Then all are suspected of a pod that has waited longer than is usual (seed 1109).
+func (d decision) suspects(claims []string) []string {
+	complaint := unschedulable(d.Pod)
+	waits := d.Pod.Spec.NodeName == "" && (complaint == "" || strings.Contains(complaint, "unbound immediate PersistentVolumeClaims"))
+	if waits && !d.now.Before(explainAt(d.Pod, d.config)) {
+		return claims
+	}
+	return slices.DeleteFunc(claims, func(name string) bool {
+		return !strings.Contains(complaint, fmt.Sprintf("persistentvolumeclaim %q", name))
+	})
 }
 
 func (d decision) claimLost() *refusal {
