@@ -53,37 +53,52 @@ func newCollector(cfg Config) (*collector, error) {
 	if !strings.HasSuffix(to.Path, "/v1/traces") {
 		to = to.JoinPath("v1/traces")
 	}
-	headers, err := headersOf(cfg.Headers)
+	headers, err := headersOf(cfg.HeadersFile)
 	if err != nil {
 		return nil, err
 	}
 	headers.Set("Content-Type", "application/x-protobuf")
 	headers.Set("Content-Encoding", "gzip")
 	headers.Set("User-Agent", "millrace/"+cfg.Version)
-	trust, err := trusted(cfg.CertificateFile)
+	over := cfg.Transport
+	if over == nil {
+		if over, err = overTCP(cfg.CertificateFile); err != nil {
+			return nil, err
+		}
+	}
+	return &collector{to.String(), headers, &http.Client{Transport: over, Timeout: answerWithin}, cfg.Trace}, nil
+}
+
+func overTCP(certificates string) (http.RoundTripper, error) {
+	trust, err := trusted(certificates)
 	if err != nil {
 		return nil, err
 	}
-	over := &http.Transport{
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		TLSClientConfig:     trust,
 		TLSHandshakeTimeout: answerWithin,
 		MaxConnsPerHost:     1,
 		IdleConnTimeout:     time.Minute,
 		ForceAttemptHTTP2:   true,
-	}
-	return &collector{to.String(), headers, &http.Client{Transport: over, Timeout: answerWithin}, cfg.Trace}, nil
+	}, nil
 }
 
-// headersOf reads pairs of the W3C baggage form, as OTEL_EXPORTER_OTLP_HEADERS has them.
-// An error names no value: they are secrets.
-func headersOf(pairs []string) (http.Header, error) {
+// headersOf reads a file of headers. An error names no value: they are secrets.
+func headersOf(file string) (http.Header, error) {
 	headers := http.Header{}
-	for _, pair := range pairs {
+	if file == "" {
+		return headers, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("headers for the collector: %w", err)
+	}
+	for pair := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == ',' || r == '\n' }) {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			return nil, fmt.Errorf("header %q: want name=value, the value URL-encoded", name)
+			return nil, fmt.Errorf("headers for the collector: %s: header %q: want name=value, the value URL-encoded", file, name)
 		}
 		headers.Add(name, value)
 	}

@@ -200,12 +200,12 @@ func TestACollectorBehindTLS(t *testing.T) {
 	defer behind.Close()
 	server := httptest.NewTLSServer(behind)
 	defer server.Close()
-	authorities := filepath.Join(t.TempDir(), "ca.pem")
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(authorities, block, 0o600); err != nil {
-		t.Fatal(err)
+	authorities := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	cfg := Config{
+		Endpoint:        server.URL,
+		CertificateFile: fileWith(t, string(authorities)),
+		HeadersFile:     fileWith(t, "Authorization=Bearer%20abc, X-Tenant = ci\n"),
 	}
-	cfg := Config{Endpoint: server.URL, CertificateFile: authorities, Headers: []string{"Authorization=Bearer%20abc"}}
 	c, err := newCollector(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,16 @@ func TestACollectorBehindTLS(t *testing.T) {
 	if err := c.UploadTraces(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := behind.Headers(); len(got) != 1 || got[0].Get("Authorization") != "Bearer abc" {
+	if got := behind.Headers(); len(got) != 1 || got[0].Get("Authorization") != "Bearer abc" || got[0].Get("X-Tenant") != "ci" {
 		t.Errorf("the collector was sent %v", got)
 	}
+}
+
+func fileWith(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -16,9 +17,11 @@ type Config struct {
 	// http://collector:4318; /v1/traces is added, as OTEL_EXPORTER_OTLP_ENDPOINT has
 	// it. Default: none, and nothing is traced.
 	Endpoint string
-	// Headers go with each request to it: "name=value", the value URL-encoded, as in
-	// OTEL_EXPORTER_OTLP_HEADERS. Default: none.
-	Headers []string
+	// HeadersFile holds headers that go with each request to it, such as a token:
+	// name=value, the value URL-encoded, with commas or line ends between, which is the
+	// form of OTEL_EXPORTER_OTLP_HEADERS. It is a file since a flag or a variable would be
+	// shown by all that shows settings. It is read once, by New. Default: none.
+	HeadersFile string
 	// CertificateFile holds the authorities, in PEM, that an https Endpoint is trusted
 	// by. Default: the system's.
 	CertificateFile string
@@ -30,6 +33,9 @@ type Config struct {
 	Version, Namespace, Pod string
 	// Trace is told what became of the spans. Default: nobody is.
 	Trace Trace
+	// Transport is how the Endpoint is reached. Default: by TCP, with the proxy that the
+	// environment names; then CertificateFile counts.
+	Transport http.RoundTripper
 }
 
 // Trace is what a Tracer tells whoever watches it. Every field may be nil. The funcs

@@ -490,17 +490,19 @@ func TestTracingThatIsOffCostsNothing(t *testing.T) {
 }
 
 func TestAConfigThatCannotBeReadIsRefused(t *testing.T) {
+	file := func(text string) string { return fileWith(t, text) }
 	for want, cfg := range map[string]Config{
 		`endpoint "collector:4318": want http://`: {Endpoint: "collector:4318"},
 		`endpoint "ftp://x": want http://`:        {Endpoint: "ftp://x"},
-		`header "Authorization": want name=value`: {Endpoint: "http://x", Headers: []string{"Authorization"}},
+		`header "Authorization": want name=value`: {Endpoint: "http://x", HeadersFile: file("Authorization")},
+		`headers for the collector: open`:         {Endpoint: "http://x", HeadersFile: "/nowhere"},
 		`authorities of the collector: open`:      {Endpoint: "http://x", CertificateFile: "/nowhere"},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gives %v, want %s", cfg, err, want)
 		}
 	}
-	if _, err := New(Config{Endpoint: "http://x", Headers: []string{"a=%zz-secret"}}); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := New(Config{Endpoint: "http://x", HeadersFile: file("a=%zz-secret")}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a header that cannot be read gives %v", err)
 	}
 }
