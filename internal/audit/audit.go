@@ -93,7 +93,7 @@ func Follow(ctx context.Context, log string, each func(Request)) error {
 	if err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
-	defer func() { f.Close() }() //nolint:errcheck // it was read
+	defer func() { f.Close() }()
 	if _, err := f.Seek(0, io.SeekEnd); err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}

@@ -117,7 +117,7 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// say prints a line of progress.
-func say(format string, args ...any) {
+// sayf prints a line of progress.
+func sayf(format string, args ...any) {
 	fmt.Printf("%s  "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
 }

@@ -50,7 +50,7 @@ func TestAnInstallsLifeByTheWordsOfThePages(t *testing.T) {
 	for _, b := range *p.new.left {
 		t.Errorf("%s, under %q: nobody has typed this:\n%s", b.page, b.heading, b.text)
 	}
-	say("every command of %d chapters was typed; kubectl apply %d times, without a warning", 5, *p.new.applies)
+	sayf("every command of %d chapters was typed; kubectl apply %d times, without a warning", 5, *p.new.applies)
 }
 
 func newPlay(t *testing.T) *play {
@@ -79,7 +79,7 @@ func (p *play) registry() string {
 // image builds the one of a checkout and gives it to the node.
 func (p *play) image(r reader) {
 	p.t.Helper()
-	say("building the image of %s", r.dir)
+	sayf("building the image of %s", r.dir)
 	sh(p.t, r.dir, "make image")
 	p.load(r)
 }
@@ -93,7 +93,7 @@ func (p *play) load(r reader) {
 // tried: "On a cluster of yours".
 func (p *play) tried() {
 	p.t.Helper()
-	say("the README: try it")
+	sayf("the README: try it")
 	p.new.take(readme, "Try it", "make demo") // on a cluster that it makes itself
 	push, demo, _ := strings.Cut(p.new.take(readme, "Try it", "make image"), "\n")
 	p.new.play(push)
@@ -119,7 +119,7 @@ func (p *play) pushed() {
 // installedAndRemoved: the README's install, from a rendered file.
 func (p *play) installedAndRemoved() {
 	p.t.Helper()
-	say("the README: install it")
+	sayf("the README: install it")
 	p.new.play(p.new.take(readme, "Install it", "make manifests"))
 	p.stands("-f .build/manifests/single.yaml", 1)
 	p.runs()
@@ -157,7 +157,7 @@ func (p *play) stands(what string, replicas int) {
 	if after := p.versions(what); !slices.Equal(before, after) {
 		p.t.Errorf("apply %s once more: objects have another generation:\n%v\n%v", what, before, after)
 	}
-	say("installed: %d replicas ready, kubectl diff shows nothing, a second apply changes %d of %d objects", replicas, changed, n)
+	sayf("installed: %d replicas ready, kubectl diff shows nothing, a second apply changes %d of %d objects", replicas, changed, n)
 }
 
 // versions are the objects of an install with their generations.
@@ -194,7 +194,7 @@ func (p *play) upgraded() {
 	p.writes(p.old, kustomization)
 	p.writes(p.new, kustomization)
 
-	say("an older version is installed, and has work")
+	sayf("an older version is installed, and has work")
 	p.old.play(install)
 	made := newWitness(p.t, p.c, "upgrade")
 	w := newWork(p.t, p.c, "upgrade", 8)
@@ -205,13 +205,13 @@ func (p *play) upgraded() {
 		within(p.t, patience, "runs to end", func() bool { must(p.t, w.failed()); return w.ended() >= n })
 	}
 	more()
-	say("upgrade, with %d runs in flight", w.inFlight())
+	sayf("upgrade, with %d runs in flight", w.inFlight())
 	p.new.play(upgrade)
 	more()
-	say("and back, with %d runs in flight", w.inFlight())
+	sayf("and back, with %d runs in flight", w.inFlight())
 	p.old.play(upgrade)
 	more()
-	say("and upgrade again, with %d runs in flight", w.inFlight())
+	sayf("and upgrade again, with %d runs in flight", w.inFlight())
 	p.new.play(upgrade)
 	more()
 	enough()
@@ -219,7 +219,7 @@ func (p *play) upgraded() {
 	made.oneAtATime(p.t)
 	p.stands("-k ../mine", 1)
 
-	say("the rendered file is the same")
+	sayf("the rendered file is the same")
 	p.new.play(p.new.take(operating, "Install", "make manifests"))
 	sh(p.t, p.new.dir, "kubectl apply -f .build/manifests/single.yaml --dry-run=server --warnings-as-errors")
 }
@@ -227,7 +227,7 @@ func (p *play) upgraded() {
 // replicated: the overlay for two, with what is for Prometheus.
 func (p *play) replicated() {
 	p.t.Helper()
-	say("overlays/ha, and components/monitoring where the Prometheus operator is")
+	sayf("overlays/ha, and components/monitoring where the Prometheus operator is")
 	sh(p.t, p.new.dir, "kubectl apply --server-side -f "+os.Getenv("OPERATOR_CRDS"))
 	p.t.Cleanup(func() { shell(p.t, p.new.dir, "kubectl delete -f "+os.Getenv("OPERATOR_CRDS")) })
 	p.writes(p.new, strings.ReplaceAll(p.kustomization(), "overlays/single]", "overlays/ha]\ncomponents: [../millrace/manifests/components/monitoring]"))
@@ -251,7 +251,7 @@ func (p *play) everyOverlayIsStrictlyValid() {
 	must(p.t, err)
 	for _, each := range overlays {
 		out := sh(p.t, p.new.dir, "kubectl apply -k manifests/overlays/"+each.Name()+" --dry-run=server --validate=strict --warnings-as-errors")
-		say("overlays/%s: %d objects, strictly valid, no warning", each.Name(), strings.Count(out, "\n")+1)
+		sayf("overlays/%s: %d objects, strictly valid, no warning", each.Name(), strings.Count(out, "\n")+1)
 	}
 }
 
@@ -259,7 +259,7 @@ func (p *play) everyOverlayIsStrictlyValid() {
 // takes up the others.
 func (p *play) controllerRemoved() {
 	p.t.Helper()
-	say("the controller is removed, with 4 runs in flight")
+	sayf("the controller is removed, with 4 runs in flight")
 	made := newWitness(p.t, p.c, "remove")
 	w := newWork(p.t, p.c, "remove", 4)
 	enough := w.begin(p.t)
@@ -277,7 +277,7 @@ func (p *play) controllerRemoved() {
 	}
 	// Without anybody who could be asked, runs are made and read.
 	sh(p.t, p.new.dir, "kubectl create namespace try && kubectl -n try create -f examples/hello.yaml && kubectl -n try get tasks,taskruns")
-	say("and is installed again, with %d runs in flight", w.inFlight())
+	sayf("and is installed again, with %d runs in flight", w.inFlight())
 	p.new.play("kubectl apply -k ../mine")
 	sh(p.t, p.new.dir, "kubectl -n try wait --for=condition=Succeeded taskrun --all --timeout=300s")
 	sh(p.t, p.new.dir, "kubectl delete namespace try")
@@ -288,7 +288,7 @@ func (p *play) controllerRemoved() {
 // allRemoved: with runs in flight, too.
 func (p *play) allRemoved() {
 	p.t.Helper()
-	say("all of it is removed, with a run in flight")
+	sayf("all of it is removed, with a run in flight")
 	sh(p.t, p.new.dir, `kubectl create namespace try && kubectl -n try create -f - <<'Y'
 apiVersion: tekton.dev/v1
 kind: TaskRun
@@ -342,7 +342,7 @@ func (p *play) asBefore(when string) {
 		}
 		return len(more) == 0
 	})
-	say("the cluster is as it was: %s", when)
+	sayf("the cluster is as it was: %s", when)
 }
 
 // nothingViolatesPodSecurity: the API server has put each pod, and each template of some,

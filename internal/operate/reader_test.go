@@ -48,7 +48,7 @@ func (r reader) play(text string) {
 	r.t.Helper()
 	for line := range strings.Lines(r.words(text)) {
 		line = strings.TrimSpace(line)
-		say("$ %s", line)
+		sayf("$ %s", line)
 		s := shell(r.t, r.dir, line)
 		if s.err != nil && !(strings.HasPrefix(line, "kubectl diff") && s.complaints == "exit status 1") {
 			r.t.Fatalf("%s: %v\n%s\n%s", line, s.err, s.out, s.complaints)

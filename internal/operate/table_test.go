@@ -11,7 +11,7 @@ import (
 // A handover is from the end of one leader to the next.
 type handover struct {
 	how   string
-	bound time.Duration
+	bound time.Duration // zero: none is promised
 	lease time.Duration // until the next one has the Lease
 	write time.Duration // until it first writes for a run
 }
@@ -22,8 +22,8 @@ var bounds = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 *
 // table has a line for each way in which a leader ended, in the order in which they came.
 func table(all []handover) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-34s %5s   %-15s   %-15s   %s\n", "", "", "has the Lease", "first write", "first writes after")
-	fmt.Fprintf(&text, "%-34s %5s   %7s %7s   %7s %7s ", "the leader", "times", "p50", "max", "p50", "max")
+	fmt.Fprintf(&text, "%-28s %5s   %-15s   %-15s   %s\n", "", "", "has the Lease", "first write", "first writes after")
+	fmt.Fprintf(&text, "%-28s %5s   %7s %7s   %7s %7s ", "the leader", "times", "p50", "max", "p50", "max")
 	for _, b := range bounds {
 		fmt.Fprintf(&text, " %5s", fmt.Sprintf("≤%.0fs", b.Seconds()))
 	}
@@ -51,7 +51,7 @@ func row(kind handover, all []handover) string {
 		counts[column]++
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-34s %5d   %7s %7s   %7s %7s ", kind.how, len(leases),
+	fmt.Fprintf(&text, "%-28s %5d   %7s %7s   %7s %7s ", kind.how, len(leases),
 		seconds(median(leases)), seconds(slices.Max(leases)), seconds(median(writes)), seconds(slices.Max(writes)))
 	for _, n := range counts {
 		cell := "."
@@ -60,7 +60,11 @@ func row(kind handover, all []handover) string {
 		}
 		fmt.Fprintf(&text, " %5s", cell)
 	}
-	fmt.Fprintf(&text, "   %s\n", seconds(kind.bound))
+	bound := "none"
+	if kind.bound > 0 {
+		bound = seconds(kind.bound)
+	}
+	fmt.Fprintf(&text, "   %s\n", bound)
 	return text.String()
 }
 
@@ -74,12 +78,12 @@ func TestATableHasMedianMaximumAndCounts(t *testing.T) {
 	const s = time.Second
 	got := table([]handover{
 		{"killed", 20 * s, 3 * s, 4 * s}, {"killed", 20 * s, 1 * s, 1 * s}, {"killed", 20 * s, 2 * s, 21 * s},
-		{"stopped", 5 * s, s / 2, s * 3 / 4},
+		{"deleted", 0, s / 2, s * 3 / 4},
 	})
-	want := `                                           has the Lease     first write       first writes after
-the leader                         times       p50     max       p50     max    ≤1s   ≤2s   ≤5s  ≤10s  ≤20s  more   bound
-killed                                 3     2.00s   3.00s     4.00s  21.00s      1     .     1     .     .     1   20.00s
-stopped                                1     0.50s   0.50s     0.75s   0.75s      1     .     .     .     .     .   5.00s
+	want := `                                     has the Lease     first write       first writes after
+the leader                   times       p50     max       p50     max    ≤1s   ≤2s   ≤5s  ≤10s  ≤20s  more   bound
+killed                           3     2.00s   3.00s     4.00s  21.00s      1     .     1     .     .     1   20.00s
+deleted                          1     0.50s   0.50s     0.75s   0.75s      1     .     .     .     .     .   none
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

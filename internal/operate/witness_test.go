@@ -107,5 +107,5 @@ func (w *witness) oneAtATime(t *testing.T) {
 			t.Errorf("two leaders: %s wrote (%s %s %s) at %s, and %s has the Lease", r.Pod, r.Verb, r.Resource, r.Name, r.Received, holder)
 		}
 	}
-	say("%d writes for runs, each by the replica that had the Lease; it went from one to another %d times", len(w.writes), leaders-1)
+	sayf("%d writes for runs, each by the replica that had the Lease; it went from one to another %d times", len(w.writes), leaders-1)
 }

@@ -307,7 +307,7 @@ func (w *work) wereDoneOnce(t *testing.T, made *witness) {
 	same(t, "steps in the ledger", done, steps)
 	same(t, "pods in the audit log", made.creations("pods"), pods)
 	same(t, "TaskRuns of PipelineRuns in the audit log", made.creations(crds.ResourceTaskRuns), children)
-	say("%d runs (%d PipelineRuns among them): %d steps, each once; %d pods, each made once", len(w.all), len(children)/2, len(done), len(pods))
+	sayf("%d runs (%d PipelineRuns among them): %d steps, each once; %d pods, each made once", len(w.all), len(children)/2, len(done), len(pods))
 }
 
 // same tells of each that is not as often there as wanted.
