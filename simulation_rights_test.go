@@ -61,8 +61,13 @@ func TestTheShippedRightsAreThoseThatAreUsed(t *testing.T) {
 			}
 		}
 	}
-	allowed := unused()
-	for _, g := range granted(t) {
+	bothWays(t, granted(t), used, unused())
+}
+
+// bothWays tells of rights that are not used and not excused, and of excuses that are none.
+func bothWays(t *testing.T, grants []simulation.Grant, used map[simulation.Grant]int, allowed map[string]string) {
+	t.Helper()
+	for _, g := range grants {
 		reason, excused := allowed[g.String()]
 		switch {
 		case used[g] == 0 && !excused:

@@ -46,7 +46,12 @@ const (
 
 // simulated is the program as a simulation runs it.
 func simulated(ctx context.Context, on simulation.Machine) error {
-	args := []string{
+	return simulatedWith(ctx, on)
+}
+
+// simulatedWith is simulated with more flags.
+func simulatedWith(ctx context.Context, on simulation.Machine, more ...string) error {
+	args := append([]string{
 		"--pod-name=" + on.PodName, "--entrypoint-image=registry.example.com/millrace", "--workers=8", "--resolvers=git",
 		// A Lease that is renewed every two seconds would be most of the work. The
 		// deadline is no multiple of the period: what is due at once has no order.
@@ -54,7 +59,7 @@ func simulated(ctx context.Context, on simulation.Machine) error {
 		"--resync-period=4m37s",   // twice in the quiet at the end, when it must change nothing
 		"--debug-bind-address=",   // there is one door
 		"--webhook-bind-address=", // keys and certificates are never the same twice
-	}
+	}, more...)
 	cfg, err := parseConfig(args, none)
 	if err != nil {
 		return err
@@ -66,12 +71,18 @@ func simulated(ctx context.Context, on simulation.Machine) error {
 }
 
 // play plays a plan in a bubble of its own.
-func play(t *testing.T, p simulation.Plan) (r *simulation.Result) {
+func play(t *testing.T, p simulation.Plan) *simulation.Result {
+	t.Helper()
+	return playWith(t, p, simulated, granted(t))
+}
+
+// playWith plays a plan with a program that is granted that.
+func playWith(t *testing.T, p simulation.Plan, program simulation.Program, grants []simulation.Grant) (r *simulation.Result) {
 	t.Helper()
 	hush(t)
 	rand.Seed(int64(p.Seed)) //nolint:staticcheck // client-go draws its jitter there
 	synctest.Test(t, func(*testing.T) {
-		r = simulation.Play(p, simulation.Setting{Program: simulated, Grants: granted(t), RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second})
+		r = simulation.Play(p, simulation.Setting{Program: program, Grants: grants, RenewDeadline: 30 * time.Second, RetryPeriod: 7 * time.Second})
 	})
 	return r
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -20,10 +20,16 @@ func aNamespaceNeedsNoRightBeyondIt(t *testing.T, in overlays) {
 			t.Errorf("%T %s is not in the namespace", each, object.GetName())
 		}
 	}
-	everywhere := named(of[rbacv1.ClusterRole](in["single"]), "millrace-controller")
-	here := named(of[rbacv1.Role](in["namespaced"]), "millrace-controller")
-	if everywhere == nil || here == nil || len(here.Rules) == 0 || !reflect.DeepEqual(here.Rules, everywhere.Rules) {
-		t.Errorf("the rights on runs are %v, and those of the other overlays %v", here, everywhere)
+	want := map[string][]rbacv1.PolicyRule{
+		"millrace-controller": named(t, of[rbacv1.ClusterRole](in["single"]), "millrace-controller").Rules,
+		"millrace-install":    named(t, of[rbacv1.Role](in["single"]), "millrace-install").Rules,
+	}
+	got := map[string][]rbacv1.PolicyRule{}
+	for _, role := range of[rbacv1.Role](in["namespaced"]) {
+		got[role.Name] = role.Rules
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("its Roles are not those of the other overlays (-want +got):\n%s", diff)
 	}
 	bound := map[string]bool{}
 	for _, binding := range of[rbacv1.RoleBinding](in["namespaced"]) {
@@ -31,9 +37,9 @@ func aNamespaceNeedsNoRightBeyondIt(t *testing.T, in overlays) {
 			bound[binding.RoleRef.Name] = true
 		}
 	}
-	for _, role := range of[rbacv1.Role](in["namespaced"]) {
-		if !bound[role.Name] {
-			t.Errorf("the controller has not the Role %s", role.Name)
+	for name := range got {
+		if !bound[name] {
+			t.Errorf("the controller has not the Role %s", name)
 		}
 	}
 	controller := the[appsv1.Deployment](t, in["namespaced"]).Spec.Template.Spec.Containers[0]
@@ -45,11 +51,13 @@ func aNamespaceNeedsNoRightBeyondIt(t *testing.T, in overlays) {
 	}
 }
 
-func named[T metav1.Object](objects []T, name string) (none T) {
+func named[T metav1.Object](t *testing.T, objects []T, name string) (none T) {
+	t.Helper()
 	for _, object := range objects {
 		if object.GetName() == name {
 			return object
 		}
 	}
+	t.Fatalf("there is no %T %s", none, name)
 	return none
 }
