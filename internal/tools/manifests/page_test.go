@@ -54,9 +54,22 @@ func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
 		if strings.Contains(text, "managed-by") {
 			besideTekton(t, built)
 		}
+		if strings.Contains(text, "namespaced") {
+			inItsNamespace(t, built)
+		}
 	}
-	if n != 2 {
-		t.Errorf("the page shows %d kustomizations: want 2", n)
+	if n != 3 {
+		t.Errorf("the page shows %d kustomizations: want 3", n)
+	}
+}
+
+// inItsNamespace is told of what stays behind when an install is given another namespace: a
+// Role that is bound to nobody there, for one.
+func inItsNamespace(t *testing.T, built []byte) {
+	t.Helper()
+	objects, there := bytes.Count(built, []byte("\nkind: ")), bytes.Count(built, []byte("\n  namespace: team-a\n"))
+	if subjects := bytes.Count(built, []byte("\nsubjects:\n")); there != objects+subjects || bytes.Contains(built, []byte("tekton-pipelines")) {
+		t.Errorf("of %d objects and %d subjects %d are of the namespace", objects, subjects, there)
 	}
 }
 
