@@ -11,6 +11,7 @@ import (
 	"millrace/indexer"
 	"millrace/internal/inspect"
 	"millrace/internal/metrics"
+	"millrace/internal/tracing"
 	"millrace/reconcile"
 	"millrace/reflector"
 	"millrace/transform"
@@ -39,12 +40,12 @@ func newChain(client rest.Interface, resource string, cut transform.Func, seen m
 	return c
 }
 
-// observe is what hears of the chain of a resource: metrics, and whoever asks at
-// /debug.
-func observe(registry *metrics.Registry, shown *inspect.Inspector, resource string) metrics.Chain {
+// observe is what hears of the chain of a resource: metrics, whoever asks at /debug,
+// and tracing.
+func observe(registry *metrics.Registry, shown *inspect.Inspector, traces *tracing.Tracer, resource string) metrics.Chain {
 	seen, show := registry.Chain(resource), shown.Resource(resource)
 	watch := seen.Watch
-	seen.Source = show.Source(seen.Source)
+	seen.Source = traces.Resource(resource).Source(show.Source(seen.Source))
 	seen.Watch = func(source *reflector.Reflector, f *fifo.FIFO, store *indexer.Indexer) {
 		watch(source, f, store)
 		show.Attach(source, f, store)

@@ -27,6 +27,7 @@ import (
 	"millrace/crds"
 	"millrace/internal/metrics"
 	"millrace/internal/settings"
+	"millrace/internal/tracing"
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
@@ -76,7 +77,7 @@ func restConfig(cfg config) (*rest.Config, error) {
 }
 
 // newClients makes the clients and reads the settings that the cluster holds.
-func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metrics.Registry) (*clients, error) {
+func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metrics.Registry, traces *tracing.Tracer) (*clients, error) {
 	rc = rest.CopyConfig(rc)
 	rc.UserAgent = "millrace/" + version
 	// No limiter of the client's own: it would delay a watch that has to be
@@ -87,6 +88,7 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	rc.Wrap(patience)
 	rc.Wrap(registry.Transport())
 	rc.Wrap(beats(pulse))
+	rc.Wrap(traces.Transport())
 	httpClient, err := rest.HTTPClientFor(rc)
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"millrace/internal/option"
+	"millrace/internal/tracing"
 )
 
 // config is every setting of the program that is its own. Nobody else reads flags, the
@@ -45,6 +46,8 @@ type config struct {
 	entrypointMode  string // auto, image-volume or init-container
 	registryMirror  string
 
+	tracing tracing.Config // as far as it is for people to say
+
 	logFormat string // text or json
 	verbosity int
 }
@@ -60,7 +63,7 @@ type row struct {
 }
 
 func (c *config) rows() []row {
-	anything := math.MaxInt32
+	const anything, million = math.MaxInt32, 1_000_000
 	return []row{
 		{"config", "CONFIG_FILE", "", option.Text(&c.file, ""), "file with settings, of kind ControllerConfiguration; flags and environment variables beat it"},
 		{"namespace", "SYSTEM_NAMESPACE", "namespace", option.Text(&c.namespace, "tekton-pipelines"), "namespace of the install: its Lease and ConfigMaps"},
@@ -84,6 +87,10 @@ func (c *config) rows() []row {
 		{"entrypoint-image", "ENTRYPOINT_IMAGE", "entrypoint.image", option.Text(&c.entrypointImage, ""), "image that holds /entrypoint, as the nodes can pull it (default: the image of the pod that the program runs in)"},
 		{"entrypoint-mode", "ENTRYPOINT_MODE", "entrypoint.mode", option.Choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
 		{"registry-mirror", "REGISTRY_MIRROR", "registryMirror", option.Text(&c.registryMirror, ""), "http(s)://host:port of a registry that is asked for the entrypoint of every image, whatever registry the image names"},
+		{"tracing-endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "tracing.endpoint", option.Text(&c.tracing.Endpoint, ""), "http(s)://host:port of a collector of OpenTelemetry that takes OTLP over HTTP; empty for no tracing"},
+		{"tracing-sampling-rate-per-million", "TRACING_SAMPLING_RATE_PER_MILLION", "tracing.samplingRatePerMillion", option.Number(&c.tracing.SamplingRatePerMillion, million, 0, million), "how many of a million runs are traced, of those that bring no span context; the others are as theirs says"},
+		{"tracing-certificate-file", "OTEL_EXPORTER_OTLP_CERTIFICATE", "tracing.certificateFile", option.Text(&c.tracing.CertificateFile, ""), "file with the authorities, in PEM, that an https collector is trusted by (default: the system's)"},
+		{"tracing-headers-file", "TRACING_HEADERS_FILE", "tracing.headersFile", option.Text(&c.tracing.HeadersFile, ""), "file with headers for the collector, such as a token, in the form of OTEL_EXPORTER_OTLP_HEADERS: name=value,name=value"},
 		{"logging-format", "LOGGING_FORMAT", "logging.format", option.Choice(&c.logFormat, "text", "json"), "text or json"},
 		{"v", "LOG_LEVEL", "logging.verbosity", option.Number(&c.verbosity, 0, 0, anything), "verbosity of the log: 0 is quiet when all is well, 2 tells why each key was reconciled"},
 	}

@@ -20,6 +20,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +32,7 @@ import (
 	"millrace/indexer"
 	"millrace/internal/inspect"
 	"millrace/internal/metrics"
+	"millrace/internal/tracing"
 	"millrace/predicate"
 	"millrace/reconcile"
 	"millrace/reconcile/pipelinerun"
@@ -59,6 +61,7 @@ type share struct {
 	waiting  standby
 
 	showTaskRun, showPipelineRun   *inspect.Controller
+	traceTaskRun, tracePipelineRun *tracing.Controller
 	taskRunQueue, pipelineRunQueue *queue
 	taskRunWorkers                 *taskrun.Reconciler
 	taskRunPool, pipelineRunPool   *reconcile.Pool
@@ -79,9 +82,12 @@ func newShare(mayWork context.Context, p *program) *share {
 	s.showTaskRun = p.shown.Controller("taskrun", crds.ResourceTaskRuns)
 	s.showPipelineRun = p.shown.Controller("pipelinerun", crds.ResourcePipelineRuns)
 
+	// And where the time goes: nil, unless tracing is on.
+	s.traceTaskRun, s.tracePipelineRun = p.traces.Controller("taskrun"), p.traces.Controller("pipelinerun")
+
 	// The queues, fair between namespaces.
-	s.taskRunQueue = newQueue(s.registry, "taskrun", s.showTaskRun.Queue)
-	s.pipelineRunQueue = newQueue(s.registry, "pipelinerun", s.showPipelineRun.Queue)
+	s.taskRunQueue = newQueue(s.registry, "taskrun", s.showTaskRun.Queue, s.traceTaskRun.Queue)
+	s.pipelineRunQueue = newQueue(s.registry, "pipelinerun", s.showPipelineRun.Queue, s.tracePipelineRun.Queue)
 
 	s.succeeded = wire.NewFacet("status.conditions[type=Succeeded].status")
 	s.followTaskRuns()
@@ -99,11 +105,12 @@ func newShare(mayWork context.Context, p *program) *share {
 // warning before you read another field.
 func (s *share) followTaskRuns() {
 	s.ofTask = pipelinerun.TaskRunFacets()
-	seen := observe(s.registry, s.shown, crds.ResourceTaskRuns)
+	seen := observe(s.registry, s.shown, s.traces, crds.ResourceTaskRuns)
 	store := indexer.New(crds.ResourceTaskRuns)
 	waits := fifo.New(store, fifo.Config{Transform: s.cut, Trace: seen.FIFO})
 	asked := s.from(crds.ResourceTaskRuns, crds.KindTaskRun, wire.JSON)
-	asked.ResyncPeriod, asked.Facets, asked.Trace = s.cfg.resync, s.ofTask.List(), seen.Source
+	asked.ResyncPeriod, asked.Trace = s.cfg.resync, seen.Source
+	asked.Facets = slices.Concat(s.ofTask.List(), s.traceTaskRun.Facets())
 	source := reflector.New(s.api.tekton, crds.ResourceTaskRuns, waits, asked)
 	seen.Watch(source, waits, store)
 	s.working = newAtWork(store, s.succeeded)
@@ -120,7 +127,7 @@ func (s *share) followTaskRuns() {
 
 // The other chains are wired in the same way: see newChain.
 func (s *share) chain(client rest.Interface, resource string, asked reflector.Config, handlers ...func(indexer.Change)) chain {
-	return newChain(client, resource, s.cut, observe(s.registry, s.shown, resource), asked, handlers...)
+	return newChain(client, resource, s.cut, observe(s.registry, s.shown, s.traces, resource), asked, handlers...)
 }
 
 // followPipelineRuns: each wakes itself when somebody asks something else of it, and
@@ -129,7 +136,8 @@ func (s *share) chain(client rest.Interface, resource string, asked reflector.Co
 func (s *share) followPipelineRuns() {
 	s.ofPipeline = pipelinerun.InnerFacets()
 	asked := s.from(crds.ResourcePipelineRuns, crds.KindPipelineRun, wire.JSON)
-	asked.ResyncPeriod, asked.Facets = s.cfg.resync, s.ofPipeline.List()
+	asked.ResyncPeriod = s.cfg.resync
+	asked.Facets = slices.Concat(s.ofPipeline.List(), s.tracePipelineRun.Facets())
 
 	onPipelineRun := handler.When(s.waiting.isOver, handler.WhenElse(predicate.GenerationChanged,
 		handler.Enqueue(crds.ResourcePipelineRuns, s.pipelineRunQueue),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"millrace/internal/inspect"
 	"millrace/internal/metrics"
 	"millrace/internal/settings"
+	"millrace/internal/tracing"
 	"millrace/reflector"
 	"millrace/wire"
 )
@@ -26,6 +28,8 @@ type machine struct {
 	// random is a source of jitter for the chain of a resource. Default: the
 	// system's.
 	random func(resource string) rand.Source
+	// collector is how a collector of traces is reached. Default: by TCP.
+	collector http.RoundTripper
 }
 
 func (m machine) withDefaults() machine {
@@ -46,6 +50,7 @@ type program struct {
 	api      *clients
 	registry *metrics.Registry
 	shown    *inspect.Inspector
+	traces   *tracing.Tracer // nil if tracing is off
 
 	listener net.Listener // of /metrics, /healthz and /readyz
 	settings []settingsChain
@@ -62,7 +67,10 @@ type program struct {
 func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	p := &program{cfg: cfg, rc: rc, on: on.withDefaults(), registry: metrics.New()}
 	var err error
-	if p.api, err = newClients(ctx, cfg, rc, p.registry); err != nil {
+	if p.traces, err = p.tracer(); err != nil {
+		return fmt.Errorf("tracing: %w", err)
+	}
+	if p.api, err = newClients(ctx, cfg, rc, p.registry, p.traces); err != nil {
 		return err
 	}
 	defer p.api.close()
@@ -92,6 +100,7 @@ func (p *program) live(ctx context.Context, lose context.CancelCauseFunc) error 
 	}
 	p.hook.run(caching, parts)
 	parts.Go(func() error { return serve(caching, p.listener, p.registry.Handler(), p.probes(ctx)) })
+	parts.Go(func() error { return p.traces.Run(caching) })
 	parts.Go(func() error { return serveDebug(caching, p.cfg, p.rc, p.on, p.shown.Handler()) })
 	parts.Go(func() error {
 		defer stopCaching()
@@ -110,6 +119,17 @@ func (p *program) live(ctx context.Context, lose context.CancelCauseFunc) error 
 	return parts.Wait()
 }
 
+// tracer is nil if no collector is named.
+func (p *program) tracer() (*tracing.Tracer, error) {
+	cfg := p.cfg.tracing
+	if cfg.Endpoint == "" {
+		return nil, nil //nolint:nilnil // A nil Tracer is one that is off.
+	}
+	cfg.Version, cfg.Namespace, cfg.Pod = version, p.cfg.namespace, p.cfg.podName
+	cfg.Trace, cfg.Transport = p.registry.Tracing(), p.on.collector
+	return tracing.New(cfg)
+}
+
 // leads tells whether this process does the work.
 func (p *program) leads() bool { return p.share.waiting.over.Load() }
 
@@ -123,7 +143,7 @@ func (p *program) from(resource, kind string, format wire.Format) reflector.Conf
 func (p *program) settingsOf(name string) settingsChain {
 	asked := p.from("configmaps", "ConfigMap", wire.Protobuf)
 	asked.Namespace, asked.FieldSelector = p.cfg.namespace, "metadata.name="+name
-	c := newChain(p.api.core, "configmaps", p.api.settings.Now().Transform(), observe(p.registry, p.shown, "configmaps/"+name), asked)
+	c := newChain(p.api.core, "configmaps", p.api.settings.Now().Transform(), observe(p.registry, p.shown, p.traces, "configmaps/"+name), asked)
 	return newSettingsChain(c, types.NamespacedName{Namespace: p.cfg.namespace, Name: name}, p.api.configMaps[name])
 }
 

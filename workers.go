@@ -36,14 +36,16 @@ func (s *share) employTaskRunWorkers(mayWork context.Context) {
 		Gate:     gate,
 		Images:   s.api.images,
 		Recorder: s.api.recorder,
-		Trace:    s.registry.TaskRuns(),
+		Trace:    s.traceTaskRun.TaskRuns(s.registry.TaskRuns()),
 		Settings: func(c *taskrun.Config) { s.api.settings.Now().TaskRuns(c) },
 	})
-	s.taskRunPool = reconcile.NewPool("taskrun", s.taskRunQueue, while(mayWork, s.taskRunWorkers.Reconcile), reconcile.PoolConfig{
+	s.traceTaskRun.Attach(s.taskRuns.Indexer)
+	work := s.traceTaskRun.Func(while(mayWork, s.taskRunWorkers.Reconcile))
+	s.taskRunPool = reconcile.NewPool("taskrun", s.taskRunQueue, work, reconcile.PoolConfig{
 		Workers:      s.cfg.workers,
 		DrainTimeout: s.cfg.drain,
 		Gate:         gate,
-		Trace:        s.showTaskRun.Pool(s.registry.Pool("taskrun", s.cfg.workers)),
+		Trace:        s.traceTaskRun.Pool(s.showTaskRun.Pool(s.registry.Pool("taskrun", s.cfg.workers))),
 		Sources:      needed(s.taskRuns, s.pods, s.tasks, s.stepActions, s.accounts, s.limitRanges),
 	})
 	s.showTaskRun.Attach(s.taskRunQueue, s.taskRunPool)
@@ -91,17 +93,19 @@ func (s *share) employPipelineRunWorkers(mayWork context.Context) {
 			TaskRuns:     s.taskRuns.Indexer,
 			CustomRuns:   s.customRuns.Indexer,
 		},
-		Client:   pipelinerun.NewAPIClient(s.api.tekton, s.api.tektonBeta, s.api.coreV1),
+		Client:   s.traces.Children(pipelinerun.NewAPIClient(s.api.tekton, s.api.tektonBeta, s.api.coreV1)),
 		Gate:     gate,
 		Recorder: s.api.recorder,
-		Trace:    s.registry.PipelineRuns(),
+		Trace:    s.tracePipelineRun.PipelineRuns(s.registry.PipelineRuns()),
 		Settings: func(c *pipelinerun.Config) { s.api.settings.Now().PipelineRuns(c) },
 	})
-	s.pipelineRunPool = reconcile.NewPool("pipelinerun", s.pipelineRunQueue, while(mayWork, workers.Reconcile), reconcile.PoolConfig{
+	s.tracePipelineRun.Attach(s.pipelineRuns.Indexer)
+	work := s.tracePipelineRun.Func(while(mayWork, workers.Reconcile))
+	s.pipelineRunPool = reconcile.NewPool("pipelinerun", s.pipelineRunQueue, work, reconcile.PoolConfig{
 		Workers:      s.cfg.workers,
 		DrainTimeout: s.cfg.drain,
 		Gate:         gate,
-		Trace:        s.showPipelineRun.Pool(s.registry.Pool("pipelinerun", s.cfg.workers)),
+		Trace:        s.tracePipelineRun.Pool(s.showPipelineRun.Pool(s.registry.Pool("pipelinerun", s.cfg.workers))),
 		Sources:      needed(s.pipelineRuns, s.taskRuns, s.customRuns, s.pipelines, s.tasks),
 	})
 	s.showPipelineRun.Attach(s.pipelineRunQueue, s.pipelineRunPool)
