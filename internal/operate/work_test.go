@@ -52,6 +52,7 @@ type work struct {
 	landed  []*job          // those that have, and are there still
 	all     []*job
 	finally map[string]string // the status with which a run has ended, by resource and name
+	uids    map[string]string // of each pod and run that was ever seen, by resource and name
 	failure error
 }
 
@@ -66,7 +67,7 @@ type job struct {
 func newWork(t *testing.T, c *cluster, ns string, want int) *work {
 	t.Helper()
 	c.namespace(t, ns)
-	w := &work{c: c, ns: ns, want: want, ledger: filepath.Join(c.disk, "ledger", ns), flying: map[string]*job{}, finally: map[string]string{}}
+	w := &work{c: c, ns: ns, want: want, ledger: filepath.Join(c.disk, "ledger", ns), flying: map[string]*job{}, finally: map[string]string{}, uids: map[string]string{}}
 	must(t, os.MkdirAll(filepath.Dir(w.ledger), 0o755))
 	must(t, os.WriteFile(w.ledger, nil, 0o644))
 	must(t, w.post(t.Context(), crds.ResourceTasks, taskYAML))
@@ -171,7 +172,7 @@ func (w *work) start(ctx context.Context) error {
 
 // seen is what we read of a run.
 type seen struct {
-	Metadata struct{ Name string }
+	Metadata struct{ Name, UID string }
 	Status   json.RawMessage
 }
 
@@ -203,13 +204,32 @@ func (w *work) look(ctx context.Context) (there int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, pod := range pods.Items {
+		if err := w.isTheFirst("pods/"+pod.Name, string(pod.UID)); err != nil {
+			return 0, err
+		}
+	}
 	return there + len(pods.Items), nil
+}
+
+// isTheFirst: no other object had this name. (Each is there for longer than we look away.)
+func (w *work) isTheFirst(name, uid string) error {
+	if first, known := w.uids[name]; known && first != uid {
+		return fmt.Errorf("%s was made twice: %s and %s", name, first, uid)
+	}
+	w.uids[name] = uid
+	return nil
 }
 
 func (w *work) see(resource string, run seen) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := resource + "/" + run.Metadata.Name
+	if err := w.isTheFirst(name, run.Metadata.UID); err != nil {
+		return err
+	}
 	if before, ended := w.finally[name]; ended {
 		if before != string(run.Status) {
 			return fmt.Errorf("%s was written to after its end:\n%s\n%s", name, before, run.Status)
