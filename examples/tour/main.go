@@ -35,7 +35,7 @@ var life string
 
 func main() {
 	flags := flag.NewFlagSet("tour", flag.ExitOnError) // of its own: datadriven has some, too
-	step := flags.Bool("step", false, "wait for Enter after each step")
+	step := flags.Bool("step", false, "wait for Enter after each step, but for those while the server is away")
 	address := flags.String("web", "", "host:port to serve the tour on, as a page")
 	_ = flags.Parse(os.Args[1:]) // ExitOnError
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -85,7 +85,7 @@ func (s stage) play(ctx context.Context, story string) error {
 	over := make(chan error, 1)
 	go func() { over <- w.Run(ctx) }()
 	for i, scene := range scenes {
-		if i > 0 {
+		if i > 0 && !w.Away() {
 			err = s.pause()
 		}
 		if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"strings"
@@ -48,6 +49,40 @@ func TestTheTourSaysWhatIsWrittenDown(t *testing.T) {
 	if got, want := words(out.String()), words(string(written)); got != want {
 		t.Errorf("the tour:\n%s\nwritten down:\n%s", got, want)
 	}
+}
+
+// Who steps through it may think as long as he likes: there is no stop where the clock
+// would go on with the story.
+func TestWhoeverStepsHearsTheSame(t *testing.T) {
+	var out strings.Builder
+	thinking := &thoughtful{out: &out}
+	if err := (stage{out: &out, enter: bufio.NewReaderSize(thinking, 16)}).play(t.Context(), life); err != nil {
+		t.Fatal(err)
+	}
+	for _, seen := range thinking.seen {
+		if strings.Contains(seen[strings.LastIndex(seen, "›"):], "server down") {
+			t.Error("it stops while the server is away")
+		}
+	}
+	scenes, err := read(life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(thinking.seen); n < 10 || n >= len(scenes)-1 {
+		t.Errorf("it stopped %d times in %d scenes", n, len(scenes))
+	}
+}
+
+// thoughtful presses Enter, and keeps what there was to see when he did.
+type thoughtful struct {
+	out  *strings.Builder
+	seen []string
+}
+
+func (r *thoughtful) Read(p []byte) (int, error) {
+	r.seen = append(r.seen, r.out.String())
+	p[0] = '\n'
+	return 1, nil
 }
 
 // words are those of a story, without what only one of the two forms has.

@@ -106,19 +106,21 @@ func (s *show) handler(story context.Context) http.Handler {
 	return mux
 }
 
-// next plays a scene, if there is one left.
+// next plays a scene, if there is one left, and goes on while the server is away.
 func (s *show) next(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.played) == len(s.scenes) {
-		return nil
+	for len(s.played) < len(s.scenes) {
+		scene := s.scenes[len(s.played)]
+		said, err := s.world.Do(ctx, scene.command)
+		if err != nil {
+			return err
+		}
+		s.played = append(s.played, shownScene{scene.sentences, scene.line, strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })})
+		if !s.world.Away() {
+			break
+		}
 	}
-	scene := s.scenes[len(s.played)]
-	said, err := s.world.Do(ctx, scene.command)
-	if err != nil {
-		return err
-	}
-	s.played = append(s.played, shownScene{scene.sentences, scene.line, strings.FieldsFunc(said, func(r rune) bool { return r == '\n' })})
 	return nil
 }
 

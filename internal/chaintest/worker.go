@@ -81,10 +81,10 @@ func (w *World) doWorker(ctx context.Context, c Command) (string, error) {
 // nobody is what is shown when there was no key to take.
 func nobody(err error) (string, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "no key is ready\n", nil
+		return "worker    gets nothing: no key is ready\n", nil
 	}
 	if errors.Is(err, workqueue.ErrShutDown) {
-		return "the queue is shut down\n", nil
+		return "worker    gets nothing: the queue is shut down\n", nil
 	}
 	return "", err
 }

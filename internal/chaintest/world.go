@@ -90,6 +90,10 @@ func (w *World) Run(ctx context.Context) error {
 	return errors.Join(err, w.parts.Wait())
 }
 
+// Away reports whether the server is. Then reflectors try again by the clock, and who
+// plays a story in real time should not stop to think.
+func (w *World) Away() bool { return w.away }
+
 // sayf adds a line to what this command came to.
 func (w *World) sayf(stage, format string, args ...any) {
 	w.mu.Lock()

@@ -26,7 +26,8 @@ function show(story) {
   progress.textContent = `scene ${played.length} of ${story.of}`;
   next.disabled = played.length === story.of;
   if (next.disabled) next.textContent = "The end";
-  if (played.length > 0) next.scrollIntoView({ block: "end" });
+  // Not the button: it is sticky, and so in view wherever the story is.
+  if (played.length > 0) scenes.lastElementChild.scrollIntoView({ block: "end" });
 }
 
 // ask shows what the story has come to; a server that has gone is said to have.
