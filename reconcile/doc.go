@@ -40,7 +40,7 @@
 //  6. After an error of the server's (ServerTrouble) a key backs off for at least
 //     the server's Retry-After, of which five minutes are believed, and at most
 //     TroubleCeiling, and a long outage does not count against it afterwards. After
-//     a conflict it backs off for five seconds at most.
+//     a conflict, or with Requeue, it backs off for five seconds at most.
 //  7. When a reconcile shows that the server answers again, keys that back off for
 //     6 do not sit that out: each such reconcile lets two go, ReleaseGap apart,
 //     after their Retry-After. A key that fails again all the same is not let go

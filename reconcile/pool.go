@@ -263,7 +263,7 @@ func (p *Pool) settle(done Reconciled) {
 		p.queue.Forget(done.Key)
 		p.queue.AddAfter(done.Key, done.Result.RequeueAfter, p.cause(eventRequeueAfter))
 	case Requeued:
-		p.queue.AddRateLimited(done.Key, p.cause("requeue"))
+		p.queue.AddRateLimitedWithin(done.Key, 0, soonCeiling, p.cause("requeue"))
 	case Failed:
 		if panicked := (*PanicError)(nil); errors.As(done.Err, &panicked) {
 			atLeast := p.loops.poison(done.Key, done.Err, time.Now())
@@ -276,7 +276,7 @@ func (p *Pool) settle(done Reconciled) {
 		}
 		ceiling := time.Duration(math.MaxInt64)
 		if apierrors.IsConflict(done.Err) {
-			ceiling = conflictCeiling
+			ceiling = soonCeiling
 		}
 		p.queue.AddRateLimitedWithin(done.Key, 0, ceiling, p.cause("retry"))
 	}
@@ -285,10 +285,11 @@ func (p *Pool) settle(done Reconciled) {
 	}
 }
 
-// conflictCeiling is the longest backoff after a conflict. Somebody else was
-// quicker, which says nothing against the key: one that met a writer of 20 changes
-// a second for a minute slept for minutes after he had gone.
-const conflictCeiling = 5 * time.Second
+// soonCeiling is the longest backoff after a conflict, and of a key that asks for another
+// run soon, which is what most reconciles make of a conflict. Somebody else was quicker,
+// which says nothing against the key: one that met a writer of 20 changes a second for a
+// minute slept for minutes after he had gone.
+const soonCeiling = 5 * time.Second
 
 // releases is how many of the keys that back off because of the server a
 // reconcile lets go that the server has answered. With two, whose answers let

@@ -435,30 +435,38 @@ func TestServerTroubleKnowsItsErrors(t *testing.T) {
 
 // Claim 6.
 func TestALongStormOfConflictsIsFollowedByNoLongSleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		storm := time.Now().Add(10 * time.Minute)
-		runs, ended := 0, time.Time{}
-		fn := func(context.Context, key) (reconcile.Result, error) {
-			if runs++; time.Now().Before(storm) {
-				return reconcile.Result{}, fmt.Errorf("patch status: %w", apierrors.NewConflict(podA, "a", errors.New("changed")))
-			}
-			ended = time.Now()
-			return reconcile.Result{}, nil
-		}
-		r := start(t, fn, reconcile.PoolConfig{})
-		r.q.Add(keyA, because("create"))
-		time.Sleep(11 * time.Minute)
-		synctest.Wait() // else the race detector sees nothing between the worker and here
-		if late := ended.Sub(storm); ended.IsZero() || late > 5*time.Second {
-			t.Errorf("run %s after the storm", late)
-		}
-		if runs > 150 {
-			t.Errorf("%d runs in ten minutes of conflicts", runs)
-		}
-		if err := r.end(); err != nil {
-			t.Error(err)
-		}
-	})
+	conflict := fmt.Errorf("patch status: %w", apierrors.NewConflict(podA, "a", errors.New("changed")))
+	for name, met := range map[string]func() (reconcile.Result, error){
+		"as an error":             func() (reconcile.Result, error) { return reconcile.Result{}, conflict },
+		"as a wish to look again": func() (reconcile.Result, error) { return reconcile.Result{Requeue: true}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				storm := time.Now().Add(10 * time.Minute)
+				runs, ended := 0, time.Time{}
+				fn := func(context.Context, key) (reconcile.Result, error) {
+					if runs++; time.Now().Before(storm) {
+						return met()
+					}
+					ended = time.Now()
+					return reconcile.Result{}, nil
+				}
+				r := start(t, fn, reconcile.PoolConfig{})
+				r.q.Add(keyA, because("create"))
+				time.Sleep(11 * time.Minute)
+				synctest.Wait() // else the race detector sees nothing between the worker and here
+				if late := ended.Sub(storm); ended.IsZero() || late > 5*time.Second {
+					t.Errorf("run %s after the storm", late)
+				}
+				if runs > 150 {
+					t.Errorf("%d runs in ten minutes of conflicts", runs)
+				}
+				if err := r.end(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // Claim 10.

@@ -22,7 +22,8 @@ type Func func(ctx context.Context, key types.NamespacedName) (Result, error)
 // Result says when the key should run again, if the error is nil; with an error
 // it is ignored. The zero Result: when there is news.
 type Result struct {
-	// Requeue asks for another run soon, with the delays of a failing key.
+	// Requeue asks for another run soon, with the delays of a failing key, of five
+	// seconds at most.
 	Requeue bool
 	// RequeueAfter asks for another run after this time, unless one comes
 	// earlier. A negative one is a moment that has passed before the reconcile
@@ -64,7 +65,7 @@ const (
 	// and the key runs after d.
 	RequeuedAfter Outcome = "requeue_after"
 	// Requeued: Result{Requeue: true}, nil. The key runs after the limiter's
-	// delay, which grows until a run that asks for nothing.
+	// delay, which grows to five seconds, until a run that asks for nothing.
 	Requeued Outcome = "requeue"
 	// Failed: an error, a panic, or a timeout. As Requeued, and logged.
 	Failed Outcome = "error"
