@@ -13,20 +13,46 @@
 // What it promises:
 //
 //  1. A handler only enqueues. It does not decode, wait or fail, and allocates
-//     nothing. It runs in the goroutine of the indexer's Run and has none of
-//     its own.
+//     nothing. (TestHandlersAllocateNothing)
 //  2. Objects of the first list and of resyncs go to the low lane: nothing has
 //     happened to them, so they must not stand before those to whom something
-//     has.
+//     has. (TestEnqueueChoosesTheLane)
 //  3. Enqueue marks as urgent what makes an old failure void: an object that
 //     was created, deleted, marked for deletion, or whose generation moved.
 //     Such a key runs even while it backs off. For a created one the queue is
 //     told to forget the failures of the object that had its name before.
+//     (TestEnqueueChoosesTheLane, TestRecreatedObjectStartsClean,
+//     TestUrgentNewsOfTheObject)
 //  4. EnqueueOwner and EnqueueMapped mark nothing as urgent by themselves. Most
 //     changes of a child are made by its owner's reconcile, and a failing key
 //     whose own writes end its backoff is a hot loop. The wiring names the
 //     news that a reconcile cannot make itself, such as a pod that has ended.
+//     (TestUrgentNewsOfAChild, TestEnqueueMapped)
 //  5. EnqueueOwner finds every owner of a kind, not the first one only, by API
 //     group and kind: a TaskRun of another group is none of ours, and one of
 //     another version is. An owner that a child has lost hears of it too.
+//     (TestEnqueueOwnerFindsEveryOwnerOfTheKind,
+//     TestEnqueueOwnerTellsOldAndNewOwner)
+//  6. Whatever of Old and New is missing, nothing panics and the object's own key is
+//     told. (TestNothingIsMissedWhereAnObjectIsMissing)
+//  7. With WhenElse it is known for which keys a predicate has dropped a change, and
+//     where. (TestWhatAPredicateDropsIsToldForTheKeysThatItWouldHaveWoken)
+//  8. A cause says when its event reached the process, so that the way of an event
+//     can be measured from end to end. (TestACauseSaysWhenItsEventReachedTheProcess)
+//
+// It does not promise that each change is a run: the queue merges what asks for one
+// key. Nor does it know whether a key still exists.
+//
+// # Goroutines and locks
+//
+// None of either. A handler runs in the goroutine of Indexer.Run, after the store holds
+// the change and with no lock held, and takes the queue's lock for as long as an Add
+// takes. Two indexers may call two handlers of one queue at once.
+//
+// # How controller-runtime does it
+//
+// EnqueueRequestForObject, EnqueueRequestForOwner and EnqueueRequestsFromMapFunc are the
+// same three, behind a source that has a goroutine and a buffer of its own. A deletion
+// whose final state nobody saw comes there as another type, without an object if the
+// store had none. What brought a key is not kept.
 package handler

@@ -12,14 +12,22 @@
 //
 //  1. No predicate here panics, whatever of Old and New is nil; what it cannot
 //     judge it lets pass, since a reconcile too many costs little and one too
-//     few is a run that hangs.
+//     few is a run that hangs. (TestTable)
 //  2. Old is the state that the handlers were last told of, not the one before
 //     New on the server. So changes that were merged on their way are judged
 //     together: a generation that moved is seen however many events stood for
-//     the move.
+//     the move. (indexer.TestApplyTellsWhatChanged, and "status, merged" in TestTable)
 //  3. A new UID under an old name is a deletion and a creation, never an
 //     update. It passes GenerationChanged even where both generations are 1
-//     (kube-rs #1768 missed it).
+//     (kube-rs #1768 missed it). ("another UID" in TestTable)
+//  4. No predicate allocates. (TestPredicatesDoNotAllocate)
+//  5. And, Or and Not ask from left to right, and no further than they must.
+//     (TestAndOrNot)
+//  6. The table below. (TestTable)
+//
+// It does not promise that what it drops was no news to you: that is for whoever wires
+// it to know. No goroutine is started here, no lock taken, and one predicate may serve
+// any number of chains at once.
 //
 // The table. "Resync" is an update without a change, "status" one that changed
 // the status alone, "status 0" the same where the server counts no generation,

@@ -69,39 +69,52 @@
 // # What it promises
 //
 //  1. Between a Get that returns a key and its Done, no other Get returns it.
+//     (TestManyWorkersLoseNothingAndShareNothing, TestQueueAgreesWithTheModel)
 //  2. After Add, AddUrgent or AddLow returns, a run of the key begins that had
 //     not begun before, unless the queue is shut down first or the key is idle
-//     again by Reset.
+//     again by Reset. (TestAddWhileProcessingRunsOnceMoreAfterDone,
+//     TestManyWorkersLoseNothingAndShareNothing)
 //  3. All who ask before a run begins share that run, and its causes name them:
 //     everyone who asked for it now, and of the delays and backoffs the one
-//     whose time came (15).
+//     whose time came (15). (TestAllWhoAskShareOneRun)
 //  4. The earliest wish wins: AddAfter and then Add is one run, and so is
-//     AddAfter twice.
+//     AddAfter twice. (TestAddAfterAndAddAreOneRun, TestTheEarliestDelayWins)
 //  5. A key that is backing off runs before its time for AddUrgent and Release
 //     only. That holds too for what is added while the failing run is at work,
-//     before or after AddRateLimited.
+//     before or after AddRateLimited. (TestAddDoesNotEndABackoff,
+//     TestAddUrgentEndsABackoff, TestAFailingKeyThatHearsOfItselfDoesNotSpin)
 //  6. The default limiter's own part of a delay after n failures is in [0, 1000 s]
 //     for every n, and no delay, pause or count overflows; Forget begins again
-//     at 5 ms.
+//     at 5 ms. (TestExponentialStaysBetweenNothingAndItsLimit,
+//     TestAPauseWithoutEndDoesNotOverflow, TestCountsDoNotOverflow,
+//     TestForgetBeginsAgainAtTheFirstDelay)
 //  7. After Reset a key owes nothing: no failures, no delay, no backoff.
+//     (TestResetIsACleanSlate, TestResetWhileProcessing)
 //  8. News go before low keys; of every LowEvery keys handed out while there are
-//     both, one is low.
+//     both, one is low. (TestNewsGoBeforeTheInitialList,
+//     TestALowKeyIsServedWhileNewsNeverEnd)
 //  9. Namespaces that have keys ready take turns, in each lane: a key waits for
 //     at most one turn of each other namespace, and for its own namespace's
 //     earlier keys. Keys of one namespace and lane run in the order in which
-//     they became ready.
+//     they became ready. (TestNamespacesTakeTurns,
+//     TestAskingAgainDoesNotCostAReadyKeyItsPlace)
 //  10. ShutDown refuses new keys and drops delayed ones; what is ready or dirty
 //     is handed out still. Drain returns when the last of those is Done.
+//     (TestShutDownHandsOutWhatIsQueuedAndDropsWhatIsDelayed,
+//     TestDrainWaitsForQueuedAndForWorkInHand)
 //  11. Done of a key that no worker has changes nothing but a counter.
+//     (TestDoneWithoutGetIsIgnored)
 //  12. A run's causes, and the idle keys whose failures are remembered, are
 //     bounded; a queue gives memory back when its keys are gone. A key that
 //     backs off, and for which nobody has asked since, costs 140 bytes and its
-//     strings.
+//     strings. (TestCausesAreBounded, TestFailuresOfKeysThatVanishAreBounded,
+//     TestAQueueGivesBackMemory, TestAKeyThatBacksOffCostsAHundredAndFortyBytes)
 //  13. A queue has no goroutine. It has one timer, set while there are delayed
-//     keys that no worker has.
+//     keys that no worker has. (TestQueuesHaveNoGoroutines,
+//     TestAnIdleQueueHasNoTimer)
 //  14. Add, Get and Done of a key that came by lately (of the last 4096 that were
 //     idle, and while fewer than 512 are ready or at work) do not allocate, with
-//     or without a delay that is superseded.
+//     or without a delay that is superseded. (TestTheLifeOfAKnownKeyDoesNotAllocate)
 //  15. The cause of a delay or a backoff is told with a run only if its time
 //     came while it was still what the key was to do next. One that something
 //     had superseded by then (news, an earlier delay, a failure) is not told, nor
@@ -109,12 +122,16 @@
 //     a reconcile that asks to be called in an hour, and hears news every
 //     minute, is not told "an hour has passed" every minute. A run's causes
 //     stand in the order of their times.
+//     (TestADelayIsACauseOfTheRunThatItsTimeBringsAndOfNoOther,
+//     TestARetryIsToldUnlessUrgentNewsCameBeforeIt)
 //  16. Release ends early the backoffs that AddTroubled began, and no others. It
 //     takes the keys in the order in which they failed, but passes over one
 //     whose pause, as the server asked for it, is not over; and it spaces all
 //     keys that are ever released at least a gap apart. A key that was released
 //     and fails again waits for its own time, so that releases at most double
 //     its runs, however often a server comes and goes.
+//     (TestReleaseEndsBackoffsOfTheServersTrouble, TestReleasesShareOnePace,
+//     TestReleaseKeepsTheServersPause, TestAReleaseInVainIsNotRepeated)
 //
 // It does not promise that a key runs at its due time when all workers are
 // busy, nor any order between two namespaces' keys, nor that it survives the
