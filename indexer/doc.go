@@ -18,7 +18,7 @@
 //
 // Most objects of a cluster have ended, and nobody reads them for hours. An
 // object that nobody has read for N minutes, and that nobody is at work for, is
-// packed (see wire.Packed) into a tenth of what a decoded one takes; read twice
+// packed (see wire.Packed) into less than a tenth of what a decoded one takes; read twice
 // within N minutes it is plain again. That is what a Packer is for. Without one,
 // nothing is ever packed.
 //

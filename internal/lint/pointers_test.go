@@ -75,6 +75,22 @@ func TestTheReadmeAnswersWhatANewcomerAsks(t *testing.T) {
 	}
 }
 
+func TestEachQuestionLeadsIntoCodeOrStory(t *testing.T) {
+	page, err := os.ReadFile("../../docs/questions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := regexp.MustCompile(`(?ms)^\*\*([^*]+[.?])\*\*(.*?)(?:\n\n|\z)`).FindAllStringSubmatch(string(page), -1)
+	for _, q := range questions {
+		if !strings.Contains(q[2], "](../") {
+			t.Errorf("%s\nhas an answer without a link into code or story", q[1])
+		}
+	}
+	if len(questions) != 30 {
+		t.Errorf("there are %d questions", len(questions))
+	}
+}
+
 // docs/client-go.md names functions, fields and gates of client-go. Each of them is in
 // the version that go.mod has, or is ours, or is one of these, of modules that it does
 // not have.
