@@ -56,7 +56,7 @@ func (w *World) verbs() map[string]verb {
 	return map[string]verb{
 		"start":     w.doStart,     // start taskruns|pods [selector=k=v] [via=predicate] [resync=30s]: begin to follow the server
 		"via":       w.doVia,       // via taskruns|pods [predicate]: another predicate before the handler, or none
-		"server":    w.doServer,    // server set|delete|orphan kind/name …, or drop|down|up|expire|has: something happens there
+		"server":    w.doServer,    // server set|delete kind/name …, has RESOURCE, or drop|tear|expire|down|up: something happens there
 		"step":      w.doStep,      // step taskruns|pods [all]: the indexer takes an entry out of the FIFO
 		"show":      w.doShow,      // show deltas|cache taskruns, queue, index pods owner=taskrun/a
 		"resync":    w.doResync,    // resync taskruns: what a resync period does
