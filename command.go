@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -27,6 +27,7 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 	root.AddCommand(
 		configCommand(getenv),
 		logsCommand(getenv),
+		manCommand(),
 		versionCommand(),
 		whyCommand(),
 	)
@@ -34,9 +35,10 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 	root.InitDefaultCompletionCmd()
 	for name, short := range map[string]string{"help": "say how a command is called", "completion": "print what makes a shell complete commands and flags"} {
 		if c, _, err := root.Find([]string{name}); err == nil {
-			c.Short = short
+			c.Short, c.Long = short, ""
 		}
 	}
+	completeWords(root)
 	return root
 }
 
@@ -49,7 +51,7 @@ const (
 // execute runs the command that args ask for, and returns the exit code.
 func execute(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
 	root := millrace(getenv, out, errOut)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would be those of the process
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		io.WriteString(c.OutOrStdout(), help(c)) //nolint:errcheck // who asked has gone
 	})
@@ -116,24 +118,16 @@ func control(ctx context.Context, cfg config) error {
 	return nil
 }
 
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "say which version this is",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "millrace %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
-}
-
-// asKubectl is how to reach the cluster for who calls from outside: by that file, or as
-// kubectl does.
-func asKubectl(kubeconfig string) (*rest.Config, error) {
+// kubectlConfig is how to reach the cluster for who calls from outside: by that file, or
+// as kubectl does.
+func kubectlConfig(kubeconfig string) clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
+}
+
+func asKubectl(kubeconfig string) (*rest.Config, error) {
+	rc, err := kubectlConfig(kubeconfig).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("how to reach the cluster: %w", err)
 	}
@@ -144,7 +138,7 @@ func asKubectl(kubeconfig string) (*rest.Config, error) {
 // its flags, each with the environment variable that may stand in its place.
 func help(c *cobra.Command) string {
 	var text strings.Builder
-	text.WriteString(firstOf(c.Long, c.Short) + "\n\nusage: " + c.UseLine() + "\n")
+	text.WriteString(cmp.Or(c.Long, c.Short) + "\n\nusage: " + c.UseLine() + "\n")
 	if c.HasAvailableSubCommands() {
 		text.WriteString("\n")
 		for _, sub := range c.Commands() {
@@ -167,11 +161,4 @@ func help(c *cobra.Command) string {
 		text.WriteString("\n")
 	})
 	return text.String()
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,6 +84,28 @@ func TestVersion(t *testing.T) {
 	if code, out, errOut := called(t, nil, "version"); code != 0 || !strings.HasPrefix(out, "millrace "+version+" (go1.") || errOut != "" {
 		t.Errorf("%d %q %q", code, out, errOut)
 	}
+	want := versionReport{version, commit(version), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	for _, format := range []string{"json", "yaml"} { // of which JSON is a part
+		_, out, _ := called(t, nil, "version", "-o", format)
+		var got versionReport
+		if err := yaml.UnmarshalStrict([]byte(out), &got); err != nil || got != want || (format == "json") != json.Valid([]byte(out)) {
+			t.Errorf("%s: %+v, want %+v (%v)", format, got, want, err)
+		}
+	}
+}
+
+// The manual page that is checked in is the program's.
+func TestTheManualPageIsTheProgramsOwn(t *testing.T) {
+	code, out, errOut := called(t, nil, "man")
+	if code != 0 || errOut != "" {
+		t.Errorf("%d %q", code, errOut)
+	}
+	sameAs(t, "../docs/millrace.1", out)
+	for _, r := range new(config).rows() {
+		if !strings.Contains(out, strings.ReplaceAll("--"+r.flag, "-", `\-`)) && r.flag != "v" || !strings.Contains(out, r.env) {
+			t.Errorf("it says nothing of --%s", r.flag)
+		}
+	}
 }
 
 // A shell completes commands, and words where there are only some.
@@ -88,15 +113,65 @@ func TestAShellCanComplete(t *testing.T) {
 	if code, out, _ := called(t, nil, "completion", "bash"); code != 0 || !strings.Contains(out, "__start_millrace") {
 		t.Errorf("%d %.200q", code, out)
 	}
-	if _, out, _ := called(t, nil, "__complete", "con"); !strings.Contains(out, "config\t") {
-		t.Errorf("con is completed to %q", out)
+	for words, want := range map[string]string{
+		"con":                        "config\t",
+		"--entrypoint-mode ":         "auto\nimage-volume\ninit-container\n:4\n",
+		"--leader-elect=":            "true\nfalse\n:4\n",
+		"config --output ":           "table\nyaml\njson\n:4\n",
+		"why a/b --controller ":      "either\ntaskrun\npipelinerun\n:4\n",
+		"version -o ":                "text\njson\nyaml\n:4\n",
+		"logs --kubeconfig=/nowhere": "", // files, which the shell knows itself
+	} {
+		if _, out, _ := called(t, nil, append([]string{"__complete"}, strings.Split(words, " ")...)...); !strings.Contains(out, want) {
+			t.Errorf("%q is completed to %q, want %q", words, out, want)
+		}
 	}
+}
+
+// As kubectl does, names come from the cluster; where there is none, nothing does.
+func TestAShellCanCompleteTheNamesOfRuns(t *testing.T) {
+	listed := map[string]string{"/api/v1/namespaces": "ci", "/apis/tekton.dev/v1/namespaces/ci/taskruns": "build", "/apis/tekton.dev/v1/namespaces/ci/pipelineruns": "bump"}
+	kubeconfig := kubeconfigOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{},"items":[{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":%q}}]}`, listed[r.URL.Path]) //nolint:errcheck // a test's
+	}))
+	const noSpace, done = ":6\n", ":4\n" // cobra's ShellCompDirectives
+	for words, want := range map[string]string{
+		"logs FROM ":                     "ci/\n" + noSpace,
+		"logs FROM ci/":                  "ci/build\tTaskRun\nci/bump\tPipelineRun\n" + done,
+		"why FROM ci/bui":                "ci/build\tTaskRun\n" + done,
+		"logs FROM ci/build ":            done, // one is all that it takes
+		"why FROM ci/build --namespace ": "ci\n" + done,
+		"FROM --watch-namespace c":       "ci\n" + done,
+	} {
+		args := strings.Split("__complete "+strings.Replace(words, "FROM", "--kubeconfig="+kubeconfig, 1), " ")
+		if code, out, _ := called(t, nil, args...); code != 0 || out != want {
+			t.Errorf("%q is completed to %q, want %q", words, out, want)
+		}
+	}
+	if code, out, _ := called(t, nil, "__complete", "logs", "--kubeconfig=/nowhere", "ci/"); code != 0 || out != done {
+		t.Errorf("without a cluster: %d, %q", code, out)
+	}
+}
+
+// kubeconfigOf is a file that leads to that server.
+func kubeconfigOf(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: " + server.URL + "}}]\n" +
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig
 }
 
 // A server that has two ConfigMaps.
 func configMapServer(t *testing.T, flags, defaults map[string]string) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return kubeconfigOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data := map[string]map[string]string{
 			"/api/v1/namespaces/tekton-pipelines/configmaps/feature-flags":   flags,
 			"/api/v1/namespaces/tekton-pipelines/configmaps/config-defaults": defaults,
@@ -111,14 +186,6 @@ func configMapServer(t *testing.T, flags, defaults map[string]string) string {
 		configMap.APIVersion, configMap.Kind = "v1", "ConfigMap"
 		json.NewEncoder(w).Encode(configMap) //nolint:errcheck // a test's
 	}))
-	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: " + server.URL + "}}]\n" +
-		"contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {}}]\ncurrent-context: a\n"
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig
 }
 
 // Each value is printed with where it comes from, those of the cluster too; and what
@@ -136,15 +203,15 @@ func TestConfigPrintsEveryValueAndWhereItComesFrom(t *testing.T) {
 		t.Fatalf("%d %q", code, errOut)
 	}
 	for _, want := range []string{
-		"--namespace                    tekton-pipelines ",
-		"feature-flags: keep-pod-on-cancel                         true ",
+		"--namespace tekton-pipelines default",
+		"feature-flags: keep-pod-on-cancel true ",
 		"file millrace.yaml: workers", "environment variable RESYNC_PERIOD", "flag --bind-address",
 		"ConfigMap tekton-pipelines/feature-flags",
 		`default ("1h" is not valid: want a number of minutes`,
 		"ConfigMap tekton-pipelines/feature-flags (is not served, and makes no difference)",
 		"ConfigMap tekton-pipelines/feature-flags (is not known, and makes no difference)",
 	} {
-		if !strings.Contains(out, want) {
+		if !strings.Contains(regexp.MustCompile(" +").ReplaceAllString(out, " "), want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}

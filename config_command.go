@@ -131,12 +131,17 @@ func (r configReport) print(out io.Writer, format string) error {
 	if format == "table" {
 		return r.table(out)
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	return printAs(out, format, r)
+}
+
+// printAs prints a report in json or yaml.
+func printAs(out io.Writer, format string, report any) error {
+	text, err := json.MarshalIndent(report, "", "  ")
 	if err == nil && format == "yaml" {
 		text, err = yaml.JSONToYAML(text)
 	}
 	if err != nil {
-		return fmt.Errorf("print the settings: %w", err)
+		return fmt.Errorf("print as %s: %w", format, err)
 	}
 	_, err = fmt.Fprintln(out, strings.TrimSpace(string(text)))
 	return err

@@ -19,7 +19,7 @@ func logsCommand(getenv func(string) string) *cobra.Command {
 		Short: "print what the steps of a run print",
 		Long: "millrace logs prints what the steps of a TaskRun print, in their order, or those of all that a\n" +
 			"PipelineRun has made; with -f until the run has ended, and what has not begun is waited for.",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			key, err := keyOf(args[0])
 			if err != nil {

@@ -20,7 +20,7 @@ func whyCommand() *cobra.Command {
 		Short: "say why a run was reconciled, and when it will be again",
 		Long: "millrace why asks the replica that leads what it remembers of a TaskRun or PipelineRun: who\n" +
 			"asked for it and when, what each stage did, what came of each reconcile, and what it waits for.",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			key, err := keyOf(args[0])
 			if err != nil {

@@ -60,6 +60,8 @@ var table = map[string][]string{
 	"internal/acceptance": {},
 	"internal/audit":      {},
 	"internal/bench":      {"internal/audit"},
+	"internal/complete":   {"crds"},
+	"internal/man":        {},
 	"internal/chaintest":  {"reflector", "fifo", "transform", "indexer", "predicate", "handler", "workqueue", "reconcile", "wire", "crds", "internal/inspect", "internal/simulation/apiserver"},
 	"internal/cgroup":     {},
 	"internal/e2e":        {"internal/audit", "internal/cgroup"},

@@ -39,6 +39,8 @@ type Value interface {
 	FromJSON(value any) (string, error)
 	// JSON is the field as encoding/json is to encode it.
 	JSON() any
+	// Words are all that Set takes, if they can be counted; nil if not.
+	Words() []string
 }
 
 // value is a Value of any type: a field, and functions.
@@ -49,6 +51,7 @@ type value[T any] struct {
 	show     func(T) string
 	fromJSON func(any) (string, bool)
 	json     func(T) any
+	words    []string
 }
 
 func (v value[T]) Set(text string) error {
@@ -65,6 +68,8 @@ func (v value[T]) Type() string { return v.kind }
 
 func (v value[T]) JSON() any { return v.json(*v.to) }
 
+func (v value[T]) Words() []string { return v.words }
+
 func (v value[T]) FromJSON(given any) (string, error) {
 	if text, ok := v.fromJSON(given); ok {
 		return text, nil
@@ -79,11 +84,12 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// ofText is a Value that is a string in JSON as well.
-func ofText[T any](to *T, kind string, parse func(string) (T, error), show func(T) string) Value {
+// ofText is a Value that is a string in JSON as well, one of words if there are some.
+func ofText[T any](to *T, kind string, parse func(string) (T, error), show func(T) string, words ...string) Value {
 	return value[T]{to, kind, parse, show,
 		func(given any) (text string, ok bool) { text, ok = given.(string); return text, ok },
 		func(t T) any { return show(t) },
+		words,
 	}
 }
 
@@ -121,7 +127,7 @@ func Choice[T ~string](to *T, words ...T) Value {
 		}
 		return T(text), nil
 	}
-	return ofText(to, "word", parse, func(t T) string { return string(t) })
+	return ofText(to, "word", parse, func(t T) string { return string(t) }, names...)
 }
 
 // Of takes what parse does, and prints a value of it as show does. In JSON it is a
@@ -144,6 +150,7 @@ func Number(to *int, otherwise, least, most int) Value {
 	return value[int]{to, "integer", parse, strconv.Itoa,
 		func(given any) (string, bool) { n, ok := given.(json.Number); return n.String(), ok },
 		func(n int) any { return n },
+		nil,
 	}
 }
 
@@ -160,6 +167,7 @@ func Boolean(to *bool, otherwise bool) Value {
 	return value[bool]{to, "boolean", parse, strconv.FormatBool,
 		func(given any) (string, bool) { b, ok := given.(bool); return strconv.FormatBool(b), ok },
 		func(b bool) any { return b },
+		[]string{"true", "false"},
 	}
 }
 
@@ -177,6 +185,7 @@ func List(to *[]string, otherwise ...string) Value {
 	}
 	return value[[]string]{to, "list of strings", parse, func(words []string) string { return strings.Join(words, ",") },
 		joined, func(words []string) any { return append([]string{}, words...) },
+		nil,
 	}
 }
 

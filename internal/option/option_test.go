@@ -112,3 +112,18 @@ func TestAListInAFileHasWordsWithoutCommas(t *testing.T) {
 		}
 	}
 }
+
+func TestAShellIsToldTheWords(t *testing.T) {
+	var a all
+	for name, v := range a.values() {
+		want := map[string]string{"choice": "one other", "boolean": "true false"}[name]
+		if got := strings.Join(v.Words(), " "); got != want {
+			t.Errorf("%s takes %q, want %q", name, got, want)
+		}
+		for _, word := range v.Words() {
+			if err := v.Set(word); err != nil {
+				t.Errorf("%s does not take %q: %v", name, word, err)
+			}
+		}
+	}
+}
