@@ -14,6 +14,7 @@ import (
 	"millrace/internal/tracing"
 	"millrace/reconcile"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/transform"
 	"millrace/wire"
 	"millrace/workqueue"
@@ -30,12 +31,13 @@ type chain struct {
 	handlers []func(indexer.Change)
 }
 
-// newChain wires the stages, as followTaskRuns does it in sight.
-func newChain(client rest.Interface, resource string, cut transform.Func, seen metrics.Chain, cfg reflector.Config, handlers ...func(indexer.Change)) chain {
+// newChain wires the stages, as followTaskRuns does it in sight. It takes in what is of
+// a range of the namespaces; its zero value is all.
+func newChain(client rest.Interface, resource string, of shard.Range, cut transform.Func, seen metrics.Chain, cfg reflector.Config, handlers ...func(indexer.Change)) chain {
 	c := chain{Indexer: indexer.New(resource), handlers: handlers}
 	c.fifo = fifo.New(c.Indexer, fifo.Config{Transform: cut, Trace: seen.FIFO})
 	cfg.Trace = seen.Source
-	c.source = reflector.New(client, resource, c.fifo, cfg)
+	c.source = reflector.New(client, resource, shard.Over(c.fifo, of, seen.Foreign), cfg)
 	seen.Watch(c.source, c.fifo, c.Indexer)
 	return c
 }

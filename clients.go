@@ -45,7 +45,8 @@ type clients struct {
 	// apiextensions.k8s.io/v1.
 	registration, extensions rest.Interface
 
-	lock resourcelock.Interface // the Lease; used only with leader election
+	leases coordination.LeasesGetter
+	lock   resourcelock.Interface // the leader's Lease; used only with leader election
 
 	pulse *reflector.Pulse // beats with every request that the server has answered well
 
@@ -119,6 +120,7 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	if err != nil {
 		return nil, fmt.Errorf("client of coordination.k8s.io/v1: %w", err)
 	}
+	c.leases = leases
 	if c.lock, err = leaseLock(cfg, leases); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type config struct {
 	webhookBind    string // host:port of the webhook; "" for none
 	webhookService string // name of the Service that leads there
 
+	shards        int // replicas that share the work; 0: one leads, and does all of it
 	leaderElect   bool
 	leaseDuration time.Duration
 	renewDeadline time.Duration
@@ -79,6 +80,7 @@ func (c *config) rows() []row {
 		{"debug-bind-address", "DEBUG_BIND_ADDRESS", "debug.bindAddress", option.Text(&c.debugBind, "127.0.0.1:6060"), "host:port that serves /debug/pipeline, /debug/key and /debug/pprof: to the machine itself, and to others with a token that may get these paths; empty for none"},
 		{"webhook-bind-address", "WEBHOOK_BIND_ADDRESS", "webhook.bindAddress", option.Text(&c.webhookBind, ":8443"), "host:port that serves the webhook, which every replica has; empty for none"},
 		{"webhook-service", "WEBHOOK_SERVICE", "webhook.service", option.Text(&c.webhookService, "millrace-webhook"), "name of the Service by which the API server reaches the webhook"},
+		{"shards", "SHARDS", "sharding.shards", option.Number(&c.shards, 0, 0, 64), "how many replicas share the namespaces among them, at the most: more stand by. All replicas must have the same value. 0: one replica leads, and does all of the work"},
 		{"leader-elect", "LEADER_ELECT", "leaderElection.leaderElect", option.Boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
 		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", "leaderElection.leaseDuration", option.Duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
 		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", "leaderElection.renewDeadline", option.Duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},
@@ -110,6 +112,10 @@ func (c *config) check() error {
 		return fmt.Errorf("--drain-timeout=%s: must be positive", c.drain)
 	case c.packAfter < 0:
 		return fmt.Errorf("--pack-after=%s: must not be negative; 0 for never", c.packAfter)
+	case c.shards > 0 && !c.leaderElect:
+		return fmt.Errorf("--shards=%d needs --leader-elect=true: Leases keep the replicas apart", c.shards)
+	case c.shards > 0 && c.watchNamespace != "":
+		return fmt.Errorf("--shards=%d: a share is of namespaces, and --watch-namespace=%s is only one", c.shards, c.watchNamespace)
 	case len(c.managedBy) == 0:
 		return errors.New("--managed-by must name at least one value")
 	case c.leaderElect && c.renewDeadline >= c.leaseDuration:

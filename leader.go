@@ -20,7 +20,7 @@ import (
 // leaseName is also the name in leader_election_master_status.
 const leaseName = "millrace-controller"
 
-var errLeaseLost = errors.New("the Lease " + leaseName + " was lost to another replica or could not be renewed")
+var errLeaseLost = errors.New("the Lease was lost to another replica or could not be renewed")
 
 // lead runs work while this process holds the Lease, and at most once. It
 // returns when work has returned, with its error; the Lease is given back only
@@ -39,7 +39,7 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 	held := &heldLock{Interface: lock, deadline: cfg.renewDeadline, lapsed: make(chan struct{})}
 	defer held.stop()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name:            leaseName,
+		Name:            lock.Describe(),
 		Lock:            held,
 		LeaseDuration:   cfg.leaseDuration,
 		RenewDeadline:   cfg.renewDeadline,
@@ -50,7 +50,7 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 			OnStoppedLeading: func() { onChange(false) }, // also called by a process that never led
 			OnNewLeader: func(who string) {
 				if who != lock.Identity() {
-					klog.FromContext(ctx).Info("another replica leads", "leader", who)
+					klog.FromContext(ctx).Info("another replica holds the Lease", "lease", lock.Describe(), "holder", who)
 				}
 			},
 		},

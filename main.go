@@ -38,6 +38,7 @@ import (
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/transform"
 	"millrace/wire"
 )
@@ -56,6 +57,7 @@ func main() {
 type share struct {
 	*program
 
+	of       shard.Range // of the namespaces; the zero value is all of them
 	registry *metrics.Registry
 	cut      transform.Func
 	waiting  standby
@@ -75,8 +77,8 @@ type share struct {
 
 // newShare wires it, and starts nothing. Its workers work for as long as mayWork
 // lives.
-func newShare(mayWork context.Context, p *program) *share {
-	s := &share{program: p, registry: p.registry.Part(), cut: p.api.settings.Now().Transform()}
+func newShare(mayWork context.Context, p *program, of shard.Range) *share {
+	s := &share{program: p, of: of, registry: p.registry.Part(), cut: p.api.settings.Now().Transform()}
 
 	// Whoever wants to know sees all of it: why was this reconciled?
 	s.showTaskRun = p.shown.Controller("taskrun", crds.ResourceTaskRuns)
@@ -111,7 +113,7 @@ func (s *share) followTaskRuns() {
 	asked := s.from(crds.ResourceTaskRuns, crds.KindTaskRun, wire.JSON)
 	asked.ResyncPeriod, asked.Trace = s.cfg.resync, seen.Source
 	asked.Facets = slices.Concat(s.ofTask.List(), s.traceTaskRun.Facets())
-	source := reflector.New(s.api.tekton, crds.ResourceTaskRuns, waits, asked)
+	source := reflector.New(s.api.tekton, crds.ResourceTaskRuns, shard.Over(waits, s.of, seen.Foreign), asked)
 	seen.Watch(source, waits, store)
 	s.working = newAtWork(store, s.succeeded)
 	s.registry.RunningTaskRuns(s.working.count)
@@ -125,9 +127,17 @@ func (s *share) followTaskRuns() {
 	s.taskRuns = chain{store, waits, source, []func(indexer.Change){s.onRunEnded, onTaskRun, onChild}}
 }
 
+// from is what all sources are asked in the same way. A server that does not select by
+// shard sends everything: shard.Over, before the FIFO, drops the rest.
+func (s *share) from(resource, kind string, format wire.Format) reflector.Config {
+	asked := s.program.from(resource, kind, format)
+	asked.ShardSelector = s.of.Selector()
+	return asked
+}
+
 // The other chains are wired in the same way: see newChain.
 func (s *share) chain(client rest.Interface, resource string, asked reflector.Config, handlers ...func(indexer.Change)) chain {
-	return newChain(client, resource, s.cut, observe(s.registry, s.shown, s.traces, resource), asked, handlers...)
+	return newChain(client, resource, s.of, s.cut, observe(s.registry, s.shown, s.traces, resource), asked, handlers...)
 }
 
 // followPipelineRuns: each wakes itself when somebody asks something else of it, and

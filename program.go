@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +17,9 @@ import (
 	"millrace/internal/metrics"
 	"millrace/internal/settings"
 	"millrace/internal/tracing"
+	"millrace/reconcile"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/wire"
 )
 
@@ -55,8 +58,14 @@ type program struct {
 	listener net.Listener // of /metrics, /healthz and /readyz
 	settings []settingsChain
 	hook     hook
-	share    *share
+
+	share  atomic.Pointer[share] // nil while this replica has none
+	member *shard.Member         // nil if there is one share, of everything
 }
+
+// work is what live lets this process do: it starts what has to live as long as the
+// caches, and returns what is to be done while ctx lives, which returns when it is.
+type work func(caching context.Context, parts *errgroup.Group) func(ctx context.Context) error
 
 // run is the program: it returns nil when ctx has ended and all that it started
 // has returned, or the error of the first part that failed.
@@ -80,21 +89,25 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	p.shown = inspect.New(version, p.leads)
 	mayWork, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
-	p.share = newShare(mayWork, p)
 	p.settings = []settingsChain{p.settingsOf(settings.FeatureFlags), p.settingsOf(settings.ConfigDefaults)}
 	if p.hook, err = newHook(ctx, cfg, p.api, p.registry, p.on, p.from); err != nil {
 		return err
 	}
-	return p.live(ctx, lose)
+	work := p.all
+	if cfg.shards > 0 {
+		work = p.some
+	}
+	return p.live(ctx, work(mayWork, lose))
 }
 
-// live starts all parts, and waits for them.
-func (p *program) live(ctx context.Context, lose context.CancelCauseFunc) error {
+// live starts all parts, and waits for them: what there is once, and the work. Work
+// begins by starting the caches that it needs among the parts.
+func (p *program) live(ctx context.Context, work work) error {
 	// Sources and caches live until the workers are done with them.
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCaching()
 	parts, caching := errgroup.WithContext(caching)
-	p.share.keep(caching, parts)
+	working := work(caching, parts)
 	for _, c := range p.settings {
 		c.keep(caching, parts, p.api.settings)
 	}
@@ -104,19 +117,32 @@ func (p *program) live(ctx context.Context, lose context.CancelCauseFunc) error 
 	parts.Go(func() error { return serveDebug(caching, p.cfg, p.rc, p.on, p.shown.Handler()) })
 	parts.Go(func() error {
 		defer stopCaching()
-		working, stop := context.WithCancel(ctx)
+		toldOrFailed, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
-		if !awaitGood(working, p.api.settings) {
+		if !awaitGood(toldOrFailed, p.api.settings) {
 			return nil
 		}
-		work := unlessStopped(ctx, p.share.work)
-		if !p.cfg.leaderElect {
-			return work(working)
-		}
-		return lead(working, p.cfg, p.api.lock, p.registry.Leader(leaseName), work, lose)
+		return working(toldOrFailed)
 	})
 	return parts.Wait()
+}
+
+// all is the work of one share of everything, while this process leads. Its caches are
+// warm all the time.
+func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) work {
+	s := newShare(mayWork, p, shard.Range{})
+	p.share.Store(s)
+	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
+		s.keep(caching, parts)
+		return func(ctx context.Context) error {
+			work := unlessStopped(ctx, s.work)
+			if !p.cfg.leaderElect {
+				return work(ctx)
+			}
+			return lead(ctx, p.cfg, p.api.lock, p.registry.Leader(leaseName), work, lose)
+		}
+	}
 }
 
 // tracer is nil if no collector is named.
@@ -131,7 +157,10 @@ func (p *program) tracer() (*tracing.Tracer, error) {
 }
 
 // leads tells whether this process does the work.
-func (p *program) leads() bool { return p.share.waiting.over.Load() }
+func (p *program) leads() bool {
+	s := p.share.Load()
+	return s != nil && s.waiting.over.Load()
+}
 
 // from is what all sources are asked in the same way.
 func (p *program) from(resource, kind string, format wire.Format) reflector.Config {
@@ -143,19 +172,31 @@ func (p *program) from(resource, kind string, format wire.Format) reflector.Conf
 func (p *program) settingsOf(name string) settingsChain {
 	asked := p.from("configmaps", "ConfigMap", wire.Protobuf)
 	asked.Namespace, asked.FieldSelector = p.cfg.namespace, "metadata.name="+name
-	c := newChain(p.api.core, "configmaps", p.api.settings.Now().Transform(), observe(p.registry, p.shown, p.traces, "configmaps/"+name), asked)
+	c := newChain(p.api.core, "configmaps", shard.Range{}, p.api.settings.Now().Transform(), observe(p.registry, p.shown, p.traces, "configmaps/"+name), asked)
 	return newSettingsChain(c, types.NamespacedName{Namespace: p.cfg.namespace, Name: name}, p.api.configMaps[name])
 }
 
 // probes are what the kubelet is answered, until ctx ends and after it.
 func (p *program) probes(ctx context.Context) probes {
-	chains := p.share.chains()
+	return probes{
+		ready: func() error {
+			chains, _ := p.parts()
+			return errors.Join(readiness(ctx, chains...)(), p.shared(), notGood(p.api.settings), p.hook.ready())
+		},
+		live: func() error {
+			chains, pools := p.parts()
+			return liveness(chains, pools...)()
+		},
+	}
+}
+
+// parts are the chains and the pools that there are now.
+func (p *program) parts() (chains []chain, pools []*reconcile.Pool) {
+	if s := p.share.Load(); s != nil {
+		chains, pools = s.chains(), []*reconcile.Pool{s.taskRunPool, s.pipelineRunPool}
+	}
 	for _, c := range p.settings {
 		chains = append(chains, c.chain)
 	}
-	ready := readiness(ctx, chains...)
-	return probes{
-		ready: func() error { return errors.Join(ready(), notGood(p.api.settings), p.hook.ready()) },
-		live:  liveness(chains, p.share.taskRunPool, p.share.pipelineRunPool),
-	}
+	return chains, pools
 }

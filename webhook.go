@@ -22,6 +22,7 @@ import (
 	"millrace/internal/settings"
 	"millrace/reconcile"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/transform"
 	"millrace/webhook"
 	"millrace/webhook/certificate"
@@ -74,7 +75,7 @@ func newHook(ctx context.Context, cfg config, api *clients, registry *metrics.Re
 	named := func(client rest.Interface, namespace, resource, name, kind string, cut transform.Func) chain {
 		asked := from(resource, kind, wire.JSON)
 		asked.Namespace, asked.FieldSelector = namespace, "metadata.name="+name
-		c := newChain(client, resource, cut, registry.Chain(resource+"/"+name), asked)
+		c := newChain(client, resource, shard.Range{}, cut, registry.Chain(resource+"/"+name), asked)
 		h.chains = append(h.chains, c)
 		return c
 	}

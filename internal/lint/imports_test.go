@@ -37,6 +37,7 @@ var table = map[string][]string{
 	"crds/graph":      {"crds/reference", "crds"},
 	"crds/validation": {"crds/defaulting", "crds/expression", "crds/graph", "crds/reference", "crds"},
 	"indexer":         {"fifo", "wire"},
+	"shard":           {"reflector", "wire"},
 	// 3
 	"predicate": {"indexer", "fifo", "wire"},
 	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
@@ -71,7 +72,7 @@ var table = map[string][]string{
 	"internal/inspect":    {"handler", "predicate", "indexer", "reflector", "fifo", "wire", "workqueue", "reconcile"},
 	"internal/lint":       {},
 	"internal/logs":       {"crds", "internal/terminal"},
-	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "webhook", "internal/tracing", "crds"},
+	"internal/metrics":    {"indexer", "reflector", "fifo", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "shard", "webhook", "internal/tracing", "crds"},
 	"internal/option":     {},
 	"internal/verdicts":   {},
 	"internal/operate":    {"crds", "internal/audit", "internal/cgroup"},

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"millrace/fifo"
 	"millrace/indexer"
 	"millrace/reflector"
@@ -11,6 +13,8 @@ import (
 type Chain struct {
 	FIFO   fifo.Trace
 	Source reflector.Trace
+	// Foreign is told of each object that came though it is another replica's.
+	Foreign func()
 	// Watch exports what is read off the stages at each scrape.
 	Watch func(*reflector.Reflector, *fifo.FIFO, *indexer.Indexer)
 }
@@ -19,7 +23,9 @@ type Chain struct {
 func (r *Registry) Chain(resource string) Chain {
 	source, watchSource := r.source(resource)
 	queue, watchStore := r.store(resource)
-	return Chain{queue, source, func(s *reflector.Reflector, f *fifo.FIFO, x *indexer.Indexer) {
+	foreign := r.counter("informer_foreign_objects_total",
+		"Objects of namespaces that are another replica's, which came and were dropped: the server does not select by shard.", prometheus.Labels{"resource": resource})
+	return Chain{queue, source, foreign.Inc, func(s *reflector.Reflector, f *fifo.FIFO, x *indexer.Indexer) {
 		watchSource(s)
 		watchStore(x, f)
 	}}

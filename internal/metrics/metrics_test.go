@@ -28,6 +28,7 @@ import (
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/webhook"
 	"millrace/wire"
 	"millrace/workqueue"
@@ -72,6 +73,9 @@ func wired(t *testing.T) *Registry {
 	pipelines.Done(pipelinerun.Done{Status: "False", Reason: "Cancelled", Duration: time.Second})
 	runs.Done(taskrun.Done{Status: "True", Duration: time.Second, PipelineRun: "release"})
 	r.Leader("millrace-controller")(true)
+	sharing := r.Sharding()
+	sharing.Looked(4, 2)
+	sharing.Began(shard.Range{To: 1 << 62})
 	hook := r.Webhook()
 	hook.Answered(webhook.PathValidate, http.StatusOK, time.Millisecond)
 	hook.HandshakeFailed()
@@ -227,4 +231,34 @@ func TestAResourceVersionKeepsWhatAFloatHolds(t *testing.T) {
 			t.Errorf("digits(%q) = %v, want %v", version, got, want)
 		}
 	}
+}
+
+// What is made anew while the program goes on begins at zero; the rest stays.
+func TestAPartTakesTheLastOnesPlace(t *testing.T) {
+	r := New()
+	r.Chain("secrets")
+	for range 2 {
+		part := r.Part()
+		part.Chain("pods").Foreign()
+		got := served(t, r)
+		for _, want := range []string{`informer_foreign_objects_total{resource="pods"} 1`, `informer_foreign_objects_total{resource="secrets"} 0`} {
+			if !strings.Contains(got, want+"\n") {
+				t.Errorf("%s is missing", want)
+			}
+		}
+	}
+	r.Part()
+	if got := served(t, r); strings.Contains(got, "pods") || !strings.Contains(got, "secrets") {
+		t.Errorf("without a part, or with an empty one:\n%s", got)
+	}
+}
+
+func served(t *testing.T, r *Registry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
 }

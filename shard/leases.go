@@ -1,0 +1,330 @@
+package shard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// Config is how many shards there are, and who this process is.
+type Config struct {
+	// Shards is how many replicas may share the work. All replicas must agree.
+	Shards int
+	// Identity names this process, as in a leader's Lease.
+	Identity string
+	// LeaseDuration is how long a Lease must not have changed before its holder is taken
+	// for gone. It must be longer than the holder's renew deadline.
+	LeaseDuration time.Duration
+}
+
+// Leases are those of all shards, as this process sees them, and a lock on one of
+// them: whichever is free. Methods may be called from anywhere.
+type Leases struct {
+	client coordination.LeaseInterface
+	cfg    Config
+
+	mu      sync.Mutex
+	seen    map[string]sighting // by name
+	slots   map[int]occupation  // since when
+	shard   int                 // that this process holds, or wants next; -1: none
+	mine    *coordinationv1.Lease
+	held    bool
+	claim   *Range // what is to be written on mine
+	weights string
+}
+
+// A sighting is the last change of a Lease, by this process's own clock: those of the
+// others may be wrong.
+type sighting struct {
+	version string
+	at      time.Time
+}
+
+type occupation struct {
+	held  bool
+	since time.Time
+}
+
+// NewLeases does no I/O.
+func NewLeases(client coordination.LeaseInterface, cfg Config) *Leases {
+	return &Leases{client: client, cfg: cfg, seen: map[string]sighting{}, slots: map[int]occupation{}, shard: -1}
+}
+
+var _ resourcelock.Interface = (*Leases)(nil)
+
+// look reads all Leases, as of now: a list without a resourceVersion is answered with
+// what is stored.
+func (l *Leases) look(ctx context.Context) (view, error) {
+	list, err := l.client.List(ctx, metav1.ListOptions{LabelSelector: Selector})
+	if err != nil {
+		return view{}, fmt.Errorf("list the Leases of shards: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := view{slots: make([]slot, l.cfg.Shards)}
+	now, there := time.Now(), map[string]bool{}
+	for i := range list.Items {
+		lease := &list.Items[i]
+		there[lease.Name] = true
+		if l.seen[lease.Name].version != lease.ResourceVersion {
+			l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
+		}
+		if shard, ok := shardOf(lease.Name); ok && shard < l.cfg.Shards {
+			v.slots[shard] = l.slotLocked(ctx, lease, now)
+		} else if lease.Name == DivisionLease {
+			v.lease = lease
+			if v.division, err = ParseDivision(lease.Annotations[onDivision]); err != nil {
+				klog.FromContext(ctx).Error(err, "Everything is divided anew", "lease", lease.Name)
+			}
+		}
+	}
+	maps.DeleteFunc(l.seen, func(name string, _ sighting) bool { return !there[name] })
+	for i := range v.slots {
+		v.slots[i].since = l.sinceLocked(i, v.slots[i].holder != "", now)
+	}
+	return v, nil
+}
+
+func (l *Leases) sinceLocked(shard int, held bool, now time.Time) time.Time {
+	if was, known := l.slots[shard]; !known || was.held != held {
+		l.slots[shard] = occupation{held, now}
+	}
+	return l.slots[shard].since
+}
+
+func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, now time.Time) slot {
+	s := slot{lease: lease, holder: holderOf(lease)}
+	weighs, cells, _ := strings.Cut(lease.Annotations[onWeights], " ")
+	var err error
+	if s.weighs, err = ParseRange(weighs); err == nil {
+		s.cells, err = parseCells(cells)
+	}
+	if err != nil && weighs != "" {
+		klog.FromContext(ctx).Error(err, "What a share weighs cannot be read", "lease", lease.Name)
+	}
+	if s.holder != "" && s.holder != l.cfg.Identity && now.Sub(l.seen[lease.Name].at) >= l.patience(lease) {
+		s.holder, s.silent = "", true
+	}
+	if text := lease.Annotations[onClaim]; text != "" && s.holder != "" {
+		claim, err := ParseRange(text)
+		if err != nil {
+			// Who claims what nobody can read may be at work anywhere.
+			klog.FromContext(ctx).Error(err, "A claim cannot be read, and nobody can begin beside it", "lease", lease.Name)
+		}
+		s.claim = &claim
+	}
+	return s
+}
+
+func holderOf(lease *coordinationv1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// patience is how long the holder of a Lease may be silent: as long as it says, if
+// that is longer than what this process would say.
+func (l *Leases) patience(lease *coordinationv1.Lease) time.Duration {
+	if d := lease.Spec.LeaseDurationSeconds; d != nil {
+		return max(l.cfg.LeaseDuration, time.Duration(*d)*time.Second)
+	}
+	return l.cfg.LeaseDuration
+}
+
+// Get implements resourcelock.Interface: it is the Lease that this process holds, or
+// one that it could hold. One whose holder has gone silent is shown as nobody's.
+func (l *Leases) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	l.mu.Lock()
+	held, shard := l.held, l.shard
+	l.mu.Unlock()
+	if held {
+		lease, err := l.client.Get(ctx, leaseName(shard), metav1.GetOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.mine = lease
+		return recordOf(lease, holderOf(lease))
+	}
+	v, err := l.look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shard, l.mine = l.chooseLocked(v), nil
+	switch {
+	case l.shard < 0:
+		// An elector takes for silent who never changes.
+		others := &resourcelock.LeaderElectionRecord{HolderIdentity: "others", LeaseDurationSeconds: int(l.cfg.LeaseDuration / time.Second)}
+		return others, fmt.Append(nil, time.Now()), nil
+	case v.slots[l.shard].lease == nil:
+		return nil, nil, apierrors.NewNotFound(schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}, leaseName(l.shard))
+	}
+	l.mine = v.slots[l.shard].lease
+	return recordOf(l.mine, v.slots[l.shard].holder)
+}
+
+// recordOf is the Lease as an elector wants it, with who holds it really.
+func recordOf(lease *coordinationv1.Lease, holder string) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+	record.HolderIdentity = holder
+	raw, err := json.Marshal(record)
+	return record, raw, err
+}
+
+// chooseLocked is the shard to take: that of this process's last life, which is over;
+// else one that has a share and nobody to work on it; else any that is free. Where
+// there is a choice, each replica begins elsewhere, or all would go for the same.
+func (l *Leases) chooseLocked(v view) int {
+	own := func(i int) bool { return v.slots[i].holder == l.cfg.Identity }
+	orphan := func(i int) bool { _, has := v.division.Of(i); return has && v.slots[i].holder == "" }
+	free := func(i int) bool { return v.slots[i].holder == "" }
+	begin := fnv.New32a()
+	_, _ = begin.Write([]byte(l.cfg.Identity)) // a hash takes everything
+	for _, good := range []func(int) bool{own, orphan, free} {
+		for i := range l.cfg.Shards {
+			if i = (i + int(begin.Sum32()%uint32(l.cfg.Shards))) % l.cfg.Shards; good(i) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// Create implements resourcelock.Interface.
+func (l *Leases) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shard < 0 {
+		return errors.New("create a Lease: no shard is free")
+	}
+	lease := &coordinationv1.Lease{Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
+	lease.Name, lease.Labels = leaseName(l.shard), leaseLabels()
+	l.inscribeLocked(lease)
+	return l.wroteLocked(l.client.Create(ctx, lease, metav1.CreateOptions{}))
+}
+
+// Update implements resourcelock.Interface.
+func (l *Leases) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mine == nil {
+		return errors.New("update a Lease: none was read")
+	}
+	lease := l.mine.DeepCopy()
+	lease.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
+	if record.HolderIdentity == "" { // it is given back, once all work has ended
+		if holderOf(l.mine) != l.cfg.Identity {
+			return errors.New("give a Lease back: it is another replica's by now")
+		}
+		l.claim = nil
+	}
+	l.inscribeLocked(lease)
+	return l.wroteLocked(l.client.Update(ctx, lease, metav1.UpdateOptions{}))
+}
+
+// RecordEvent, Identity and Describe implement resourcelock.Interface.
+func (l *Leases) RecordEvent(string) {}
+
+// Identity is this process.
+func (l *Leases) Identity() string { return l.cfg.Identity }
+
+// Describe is for the log.
+func (l *Leases) Describe() string { return leasePrefix + "*" }
+
+// write puts a claim, nil for none, on the Lease that this process holds.
+func (l *Leases) write(ctx context.Context, claim *Range) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.held || holderOf(l.mine) != l.cfg.Identity {
+		return errors.New("claim a range: no Lease is held")
+	}
+	l.claim = claim
+	lease := l.mine.DeepCopy()
+	l.inscribeLocked(lease)
+	return l.wroteLocked(l.client.Update(ctx, lease, metav1.UpdateOptions{}))
+}
+
+// weigh has the next renewal tell what a range weighs.
+func (l *Leases) weigh(r Range, w Weights) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.weights = r.String() + " " + formatCells(w.Summarize())
+}
+
+// divide writes another division, if nobody else has meanwhile.
+func (l *Leases) divide(ctx context.Context, v view, next Division) error {
+	now := metav1.NowMicro()
+	lease := &coordinationv1.Lease{}
+	if v.lease != nil {
+		lease = v.lease.DeepCopy()
+	}
+	lease.Name, lease.Labels = DivisionLease, leaseLabels()
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &l.cfg.Identity, &now
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, onDivision, next.String())
+	var err error
+	if v.lease == nil {
+		_, err = l.client.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		_, err = l.client.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("write the division: %w", err)
+	}
+	return nil
+}
+
+func (l *Leases) inscribeLocked(lease *coordinationv1.Lease) {
+	if l.claim != nil {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, onClaim, l.claim.String())
+	} else {
+		delete(lease.Annotations, onClaim)
+	}
+	if l.weights != "" {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, onWeights, l.weights)
+	}
+}
+
+// wroteLocked takes the answer to a write. After one that was lost nobody knows what
+// is stored: the elector then reads the Lease again.
+func (l *Leases) wroteLocked(lease *coordinationv1.Lease, err error) error {
+	if err != nil {
+		return err //nolint:wrapcheck // The elector looks for what the API server said.
+	}
+	l.mine = lease
+	l.held = holderOf(lease) == l.cfg.Identity
+	return nil
+}
+
+// holds is the shard that this process holds.
+func (l *Leases) holds() (shard int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shard, l.held
+}
+
+func leaseLabels() map[string]string {
+	set, err := labels.ConvertSelectorToLabelsMap(Selector)
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	return set
+}

@@ -1,0 +1,220 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// MemberConfig says how patiently a Member goes about it.
+type MemberConfig struct {
+	// Poll is how often the Leases are read. While a share changes hands it is four
+	// times as often.
+	Poll time.Duration
+	// Settle is how long a replica must have come, or gone, before everything is divided
+	// anew. One that takes another's place within it takes its share, too.
+	Settle time.Duration
+	// Weigh is what the share at work weighs; false: not known yet.
+	Weigh func() (Weights, bool)
+	Trace Trace
+}
+
+// Trace is a set of hooks, each of them optional, that are called by goroutines of Run.
+type Trace struct {
+	// Looked follows each look at the Leases.
+	Looked func(members, version int)
+	// Began is told of each share that work begins on, and Ended when the work has ended.
+	Began, Ended func(Range)
+}
+
+// A Member is one replica of those that share the work. It must hold one of the
+// Leases for as long as Run runs.
+type Member struct {
+	leases  *Leases
+	cfg     MemberConfig
+	waiting atomic.Pointer[string] // why the share is not worked on; nil: it is, or there is none
+}
+
+// NewMember starts nothing.
+func NewMember(leases *Leases, cfg MemberConfig) *Member { return &Member{leases: leases, cfg: cfg} }
+
+// weighing is after how many looks a share is weighed again.
+const weighing = 10
+
+// Run has work work on this replica's share until ctx ends, and returns when it has
+// returned. Each time the share becomes another one, work's ctx ends, and when it has
+// returned it is called again, with what the share is then; while there is none it is
+// not called. An error of work ends it. Run keeps to this:
+//
+//   - work is called with a range only after a list of all Leases has shown that this
+//     replica claims it, and that no other one claims a part of it;
+//   - the claim stands until work has returned.
+func (m *Member) Run(ctx context.Context, work func(context.Context, Range) error) error {
+	for {
+		r, ok := m.await(ctx)
+		if !ok {
+			return nil
+		}
+		if err := m.work(ctx, r, work); err != nil {
+			return err
+		}
+	}
+}
+
+// Ready is nil if this replica works on its share, or has none.
+func (m *Member) Ready() error {
+	if why := m.waiting.Load(); why != nil {
+		return errors.New("its share of the namespaces changes: " + *why)
+	}
+	return nil
+}
+
+func (m *Member) work(ctx context.Context, r Range, work func(context.Context, Range) error) error {
+	if m.cfg.Trace.Began != nil {
+		m.cfg.Trace.Began(r)
+	}
+	if m.cfg.Trace.Ended != nil {
+		defer m.cfg.Trace.Ended(r)
+	}
+	klog.FromContext(ctx).Info("Works on a share of the namespaces", "range", r.String())
+	ctx, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		defer stop()
+		m.follow(ctx, r)
+	})
+	defer watching.Wait()
+	defer stop()
+	return work(ctx, r)
+}
+
+// await returns a range that is this replica's to work on; false when ctx ends.
+func (m *Member) await(ctx context.Context) (r Range, ok bool) {
+	defer m.waiting.Store(nil)
+	for ctx.Err() == nil {
+		again, err := false, error(nil)
+		if r, ok, again, err = m.claim(ctx); ok {
+			return r, true
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Cannot get its share of the namespaces, will try again")
+		}
+		if !again {
+			pause(ctx, m.cfg.Poll/4)
+		}
+	}
+	return Range{}, false
+}
+
+// claim does the next step towards a share: it looks, and writes what is to be written
+// next. It has come there if a look shows this replica's claim, and no other beside it.
+// With again there is news to look at.
+func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error) {
+	v, err := m.look(ctx)
+	if err != nil {
+		return Range{}, false, false, err
+	}
+	shard, _ := m.leases.holds()
+	claimed := v.slots[shard].claim
+	want, has := v.division.Of(shard)
+	if !has {
+		m.waiting.Store(nil)
+		return Range{}, false, false, m.drop(ctx, claimed)
+	}
+	obstacle := v.obstacle(shard, want)
+	why := obstacle
+	if why == "" {
+		why = "it is being claimed"
+	}
+	m.waiting.Store(&why)
+	switch {
+	case claimed != nil && *claimed == want:
+		return want, obstacle == "", false, nil
+	case obstacle != "":
+		return Range{}, false, false, m.drop(ctx, claimed)
+	default:
+		err = m.leases.write(ctx, &want)
+		return Range{}, false, err == nil, err
+	}
+}
+
+// drop takes a claim back, now that nobody works on it any more.
+func (m *Member) drop(ctx context.Context, claimed *Range) error {
+	if claimed == nil {
+		return nil
+	}
+	return m.leases.write(ctx, nil)
+}
+
+// follow returns when the work on a range should end: when a part of it is to be
+// another's, or when what is to be added to it is nobody's any more.
+func (m *Member) follow(ctx context.Context, r Range) {
+	for n := 0; ctx.Err() == nil; n++ {
+		if n%weighing == 0 {
+			w, ok := m.cfg.Weigh()
+			if ok {
+				m.leases.weigh(r, w)
+			} else {
+				n-- // at the next look
+			}
+		}
+		v, err := m.look(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				klog.FromContext(ctx).Error(err, "Cannot see who shares the namespaces, will try again")
+			}
+		} else if shard, _ := m.leases.holds(); ends(v, shard, r) {
+			return
+		}
+		pause(ctx, m.cfg.Poll)
+	}
+}
+
+func ends(v view, shard int, r Range) bool {
+	want, has := v.division.Of(shard)
+	switch {
+	case has && want == r:
+		return false
+	case !has || !r.Within(want):
+		return true
+	default:
+		return v.obstacle(shard, want) == ""
+	}
+}
+
+// look reads the Leases. The first of those that hold one divides, if it is time to.
+func (m *Member) look(ctx context.Context) (view, error) {
+	v, err := m.leases.look(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	members := v.members()
+	if shard, ok := m.leases.holds(); ok && len(members) > 0 && members[0] == shard {
+		if next, due := v.divide(m.cfg.Settle); due {
+			if err := m.leases.divide(ctx, v, next); err != nil {
+				return view{}, err
+			}
+			klog.FromContext(ctx).Info("The namespaces are divided anew", "shards", next.shards(), "version", next.Version)
+			if v, err = m.leases.look(ctx); err != nil {
+				return view{}, err
+			}
+		}
+	}
+	if m.cfg.Trace.Looked != nil {
+		m.cfg.Trace.Looked(len(members), v.division.Version)
+	}
+	return v, nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

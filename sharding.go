@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"millrace/shard"
+)
+
+// some is the work of this replica's share, while it holds the Lease of a shard. Each
+// time the share changes, the workers end, then the caches, and then others may take
+// what was given up; and it begins anew, with caches that are empty. To ask a source
+// that has caches for something else would not do: what is no more in the answer would
+// look as if it had been deleted.
+func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) work {
+	leases := shard.NewLeases(p.api.leases.Leases(p.cfg.namespace), shard.Config{
+		Shards: p.cfg.shards, Identity: p.api.lock.Identity(), LeaseDuration: p.cfg.leaseDuration,
+	})
+	p.member = shard.NewMember(leases, shard.MemberConfig{
+		Poll: p.cfg.retryPeriod, Settle: p.cfg.leaseDuration, Weigh: p.weigh, Trace: p.registry.Sharding(),
+	})
+	begin := func(ctx context.Context, of shard.Range) error { return p.workOn(mayWork, ctx, of) }
+	return func(context.Context, *errgroup.Group) func(context.Context) error {
+		return func(ctx context.Context) error {
+			run := func(ctx context.Context) error { return p.member.Run(ctx, begin) }
+			return lead(ctx, p.cfg, leases, func(bool) {}, run, lose)
+		}
+	}
+}
+
+// workOn is all of a share's life.
+func (p *program) workOn(mayWork, ctx context.Context, of shard.Range) error {
+	s := newShare(mayWork, p, of)
+	p.share.Store(s)
+	defer func() {
+		p.share.Store(nil)
+		p.registry.Part() // which has nothing
+	}()
+	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopCaching()
+	parts, caching := errgroup.WithContext(caching)
+	s.keep(caching, parts)
+	parts.Go(func() error {
+		defer stopCaching()
+		working, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
+		return unlessStopped(ctx, s.work)(working)
+	})
+	return parts.Wait()
+}
+
+// shared is why this replica does not work on its share, if it has one.
+func (p *program) shared() error {
+	if p.member == nil {
+		return nil
+	}
+	return p.member.Ready()
+}
+
+// weigh is what the caches of the share take, by namespace; false while they fill.
+func (p *program) weigh() (shard.Weights, bool) {
+	s := p.share.Load()
+	if s == nil {
+		return nil, false
+	}
+	weights := shard.Weights{}
+	for _, c := range s.chains() {
+		if !synced(c) {
+			return nil, false
+		}
+		for key := range c.Keys() {
+			if o, ok := c.Glance(key); ok {
+				bytes, _ := o.Size()
+				weights[shard.Hash(key.Namespace)] += int64(bytes)
+			}
+		}
+	}
+	return weights, true
+}
