@@ -16,7 +16,8 @@
 //     based on a stale view is refused (StatusPatch). What has been put behind a list is
 //     sent alone (StatusAppend).
 //  4. An object that is there and does not decode is told from trouble (UnreadableError).
-//  5. Both reconcilers give up, and tell people, by the same rules (Failed, Event).
+//  5. Both reconcilers go on after a failed write, give up, and tell people, by the same
+//     rules (Stopped, Judged, Event, TestHowAReconcileEndsAfterAFailedWrite).
 //  6. A run that the server has no more is not worked at on the word of a cache that is
 //     behind (Absent, TestARunThatIsGoneIsLeftAloneForAWhile).
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -110,6 +111,28 @@ func difference(before, after []byte) ([]byte, error) {
 	default:
 		return after, nil
 	}
+}
+
+// Missing are the labels or annotations that an object takes over from what it is made
+// of: those of which it has none of the name.
+func Missing(from, in map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range from {
+		if _, ok := in[key]; !ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// Merged are labels or annotations with others put over them. Neither is changed.
+func Merged(under, over map[string]string) map[string]string {
+	out := maps.Clone(under)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
 }
 
 // MetadataPatch is the merge patch that adds labels and annotations to the object

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,16 +21,11 @@ import (
 func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *observation, p Plan) (again bool, result reconcile.Result, err error) {
 	for _, action := range p.Actions {
 		again, err := r.do(ctx, key, o, action)
-		switch {
-		case apierrors.IsConflict(err):
-			// The view was stale; the event that says so is on its way, or is here.
-			return false, reconcile.Result{Requeue: true}, nil
-		case apierrors.IsNotFound(err):
-			r.absent.Note(key, o.Run.UID, time.Now())
-			return false, reconcile.Result{RequeueAfter: call.AbsentFor}, nil // the run is gone
-		case err != nil:
-			return false, result, call.Failed(r.parts.Gate, key, verb(action), err)
-		case again:
+		if err != nil {
+			result, err = call.Stopped(r.parts.Gate, &r.absent, key, o.Run.UID, verb(action), err)
+			return false, result, err
+		}
+		if again {
 			return true, result, nil
 		}
 	}
@@ -58,9 +52,9 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	caches := r.parts.Caches
 	switch a := action.(type) {
 	case PatchMetadata:
-		return o.judged(r.patchMetadata(ctx, key, o, a))
+		return call.Judged(&o.Unstorable, r.patchMetadata(ctx, key, o, a))
 	case PatchStatus:
-		return o.judged(r.patchStatus(ctx, key, o, a))
+		return call.Judged(&o.Unstorable, r.patchStatus(ctx, key, o, a))
 	case CreateClaim:
 		return o.created(a.Claim.Name, r.parts.Client.CreateClaim(ctx, a.Claim))
 	case CreateRequest:
@@ -83,16 +77,6 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	default:
 		panic(fmt.Sprintf("action %T", action))
 	}
-}
-
-// judged takes an answer that no other try would change into the observation:
-// what it means for the run is for the plan to say. A second one is an error.
-func (o *observation) judged(err error) (again bool, _ error) {
-	if err == nil || o.Unstorable != nil || !call.Unstorable(err) {
-		return false, err
-	}
-	o.Unstorable = err
-	return true, nil
 }
 
 // created takes a refusal to create into the observation, likewise. What is there
@@ -186,8 +170,8 @@ func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName
 	}
 	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, version)
 	o.Run.ResourceVersion = version
-	o.Run.Labels = over(o.Run.Labels, change.Labels)
-	o.Run.Annotations = over(o.Run.Annotations, change.Annotations)
+	o.Run.Labels = call.Merged(o.Run.Labels, change.Labels)
+	o.Run.Annotations = call.Merged(o.Run.Annotations, change.Annotations)
 	return nil
 }
 

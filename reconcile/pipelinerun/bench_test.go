@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // shapes of pipelines whose whole life is measured: each task refers to a result of
@@ -78,7 +79,7 @@ func (w *world) runPlain() {
 			case PatchStatus:
 				w.run.Status = a.Status
 			case PatchMetadata:
-				w.run.Labels = over(w.run.Labels, a.Labels)
+				w.run.Labels = call.Merged(w.run.Labels, a.Labels)
 			case CreateTaskRun:
 				w.created = append(w.created, a.Run.Name)
 				w.children = append(w.children, child{Kind: crds.KindTaskRun, Name: a.Run.Name, PipelineTask: a.Run.Labels[labelPipelineTask]})

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 	"millrace/reconcile/frozen"
 	"millrace/reconcile/resolution"
 )
@@ -31,8 +32,8 @@ func (d *decision) start() Plan {
 	var first []Action
 	if metadata := d.fromPipeline(); metadata != nil {
 		first = append(first, *metadata)
-		begun.Labels = over(begun.Labels, metadata.Labels)
-		begun.Annotations = over(begun.Annotations, metadata.Annotations)
+		begun.Labels = call.Merged(begun.Labels, metadata.Labels)
+		begun.Annotations = call.Merged(begun.Annotations, metadata.Annotations)
 	}
 	begun.Status.StartTime = d.startTime()
 	begun.Status.PipelineSpec = spec
@@ -144,8 +145,8 @@ func localTask(t *crds.PipelineTask) string {
 func (d *decision) fromPipeline() *PatchMetadata {
 	labels, annotations := map[string]string{}, map[string]string{}
 	if d.Pipeline != nil {
-		labels = missing(d.Pipeline.Labels, d.Run.Labels)
-		annotations = missing(d.Pipeline.Annotations, d.Run.Annotations)
+		labels = call.Missing(d.Pipeline.Labels, d.Run.Labels)
+		annotations = call.Missing(d.Pipeline.Annotations, d.Run.Annotations)
 		maps.DeleteFunc(annotations, func(key, _ string) bool { return staysWith(key) })
 	}
 	name := d.Run.Name
@@ -161,16 +162,6 @@ func (d *decision) fromPipeline() *PatchMetadata {
 	return &PatchMetadata{Labels: labels, Annotations: annotations}
 }
 
-func missing(from, in map[string]string) map[string]string {
-	out := map[string]string{}
-	for key, value := range from {
-		if _, ok := in[key]; !ok {
-			out[key] = value
-		}
-	}
-	return out
-}
-
 // provenance is the settings of the program, and where the pipeline was found if it is
 // not an object of the run's own namespace.
 func (d *decision) provenance() *crds.Provenance {
@@ -178,25 +169,5 @@ func (d *decision) provenance() *crds.Provenance {
 	if ref == nil || ref.Resolver == "" || d.Pipeline == nil {
 		return d.config.Provenance
 	}
-	var p crds.Provenance
-	if d.config.Provenance != nil {
-		p = *d.config.Provenance
-	}
-	if d.found != nil {
-		p.RefSource = d.found
-		return &p
-	}
-	if found, err := resolution.Source(crds.KindPipeline, d.Pipeline, d.Pipeline.Spec); err == nil {
-		p.RefSource = found
-	}
-	return &p
-}
-
-func over(under, own map[string]string) map[string]string {
-	out := maps.Clone(under)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, own)
-	return out
+	return resolution.Provenance(d.config.Provenance, d.found, crds.KindPipeline, d.Pipeline, d.Pipeline.Spec)
 }

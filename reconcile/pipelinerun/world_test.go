@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/reconcile/call"
 )
 
 // A world is what a server would keep for one PipelineRun, and carries plans out at
@@ -140,7 +141,7 @@ func (w *world) act(o *observation, p Plan) (refused bool) {
 func (w *world) do(o *observation, action Action) error {
 	switch a := action.(type) {
 	case PatchMetadata:
-		w.run.Labels, w.run.Annotations = over(w.run.Labels, a.Labels), over(w.run.Annotations, a.Annotations)
+		w.run.Labels, w.run.Annotations = call.Merged(w.run.Labels, a.Labels), call.Merged(w.run.Annotations, a.Annotations)
 		o.Run = clone(w.run)
 	case PatchStatus:
 		w.statuses++

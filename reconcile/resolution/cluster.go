@@ -52,6 +52,24 @@ func Within(served string, key types.NamespacedName) error {
 	return fmt.Errorf("cluster resolver: the controller serves the namespace %s alone, and %s is of %s", served, key.Name, key.Namespace)
 }
 
+// Provenance is that of a run which begins with such an object: with found, where a
+// resolver says that it is from, or else with the object itself. settings, which may be
+// nil, is not changed.
+func Provenance(settings *crds.Provenance, found *crds.RefSource, kind string, object metav1.Object, spec any) *crds.Provenance {
+	var p crds.Provenance
+	if settings != nil {
+		p = *settings
+	}
+	p.RefSource = found
+	if found != nil {
+		return &p
+	}
+	if source, err := Source(kind, object, spec); err == nil {
+		p.RefSource = source
+	}
+	return &p
+}
+
 // Source tells from which object of which spec something was taken.
 func Source(kind string, object metav1.Object, spec any) (*crds.RefSource, error) {
 	raw, err := json.Marshal(spec)

@@ -9,6 +9,7 @@ import (
 
 	"millrace/crds"
 	"millrace/reconcile"
+	"millrace/reconcile/call"
 )
 
 // A claim that was made for a run may be deleted under it. What an attempt has left in
@@ -42,7 +43,7 @@ func (d decision) claimsUsed() map[string]string {
 	if len(d.ownClaims()) == 0 {
 		return d.Run.Status.Annotations
 	}
-	return merged(d.Run.Status.Annotations, map[string]string{claimsAnnotation: claimsInUse})
+	return call.Merged(d.Run.Status.Annotations, map[string]string{claimsAnnotation: claimsInUse})
 }
 
 // ownClaims are those that the run's pod has of the run itself.

@@ -357,8 +357,8 @@ func (d decision) start(spec *crds.TaskSpec) Plan {
 	run := *d.Run
 	if metadata := d.fromTask(); metadata != nil {
 		first = append(first, *metadata)
-		run.Labels = merged(run.Labels, metadata.Labels)
-		run.Annotations = merged(run.Annotations, metadata.Annotations)
+		run.Labels = call.Merged(run.Labels, metadata.Labels)
+		run.Annotations = call.Merged(run.Annotations, metadata.Annotations)
 		d.Run = &run
 	}
 	status := d.freeze(d.Run.Status, spec)
@@ -401,35 +401,16 @@ func (d decision) fromTask() *PatchMetadata {
 	if d.Task == nil {
 		return nil
 	}
-	labels := missing(d.Task.Labels, d.Run.Labels)
+	labels := call.Missing(d.Task.Labels, d.Run.Labels)
 	if d.Run.Labels[labelTask] != d.Task.Name {
 		labels[labelTask] = d.Task.Name
 	}
-	annotations := missing(d.Task.Annotations, d.Run.Annotations)
+	annotations := call.Missing(d.Task.Annotations, d.Run.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return staysWith(key) })
 	if len(labels) == 0 && len(annotations) == 0 {
 		return nil
 	}
 	return &PatchMetadata{Labels: labels, Annotations: annotations}
-}
-
-func missing(from, in map[string]string) map[string]string {
-	out := map[string]string{}
-	for key, value := range from {
-		if _, ok := in[key]; !ok {
-			out[key] = value
-		}
-	}
-	return out
-}
-
-func merged(under, over map[string]string) map[string]string {
-	out := maps.Clone(under)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, over)
-	return out
 }
 
 // create plans the pod of the attempt, after the first actions and after status

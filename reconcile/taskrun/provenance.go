@@ -12,16 +12,5 @@ func (d decision) provenance() *crds.Provenance {
 	if ref == nil || ref.Resolver == "" || d.Task == nil {
 		return d.config.Provenance
 	}
-	var p crds.Provenance
-	if d.config.Provenance != nil {
-		p = *d.config.Provenance
-	}
-	if d.found != nil {
-		p.RefSource = d.found
-		return &p
-	}
-	if found, err := resolution.Source(crds.KindTask, d.Task, d.Task.Spec); err == nil {
-		p.RefSource = found
-	}
-	return &p
+	return resolution.Provenance(d.config.Provenance, d.found, crds.KindTask, d.Task, d.Task.Spec)
 }
