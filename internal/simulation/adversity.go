@@ -133,10 +133,10 @@ func (w *World) forbidden(at, lasts time.Duration, kind string, which func(apise
 // losesClaim has somebody delete the claim of a pod when its first step has begun.
 func (w *World) losesClaim(ns, pod string) {
 	begins := func(e apiserver.Exchange) bool {
-		return e.Resource == "pods" && e.Committed() && e.After != nil && e.Key == types.NamespacedName{Namespace: ns, Name: pod} && firstStepRan(apiserver.Into[corev1.Pod](e.After))
+		return e.Resource == "pods" && e.Committed() && e.After != nil && e.Key == types.NamespacedName{Namespace: ns, Name: pod} && firstStepRan(apiserver.As[corev1.Pod](e.After))
 	}
 	w.afterNext(begins, time.Millisecond, func(e apiserver.Exchange) {
-		for _, v := range apiserver.Into[corev1.Pod](e.After).Spec.Volumes {
+		for _, v := range apiserver.As[corev1.Pod](e.After).Spec.Volumes {
 			if c := v.PersistentVolumeClaim; c != nil {
 				_, _ = w.user.Delete("persistentvolumeclaims", types.NamespacedName{Namespace: ns, Name: c.ClaimName}, metav1.DeleteOptions{})
 			}

@@ -84,7 +84,7 @@ func (r *Result) ends() map[types.NamespacedName]end {
 			continue // of those of one name the last one
 		}
 		created[run.Key] = run.Created
-		last := apiserver.Into[crds.TaskRun](run.Last)
+		last := apiserver.As[crds.TaskRun](run.Last)
 		ends[run.Key] = end{
 			Reason: last.Succeeded().Reason, Gone: run.Gone, Attempts: len(last.Status.RetriesStatus) + 1,
 			Pods: r.Facts.PodsMade[uid], Claims: r.Facts.ClaimsMade[uid],

@@ -135,7 +135,7 @@ func isDone[T any, P interface {
 	*T
 	IsDone() bool
 }](o *apiserver.Object) bool {
-	return P(apiserver.Into[T](o)).IsDone()
+	return P(apiserver.As[T](o)).IsDone()
 }
 
 func newRun(e apiserver.Exchange) Run {
@@ -195,7 +195,7 @@ const startOfPod = 15 * time.Second
 // allowance is the run's own time: its work, starts of containers in each attempt
 // that it may have, and what lost nodes take to be given up.
 func (r *Run) allowance() time.Duration {
-	attempts := 1 + apiserver.Into[crds.TaskRun](r.Last).Spec.Retries
+	attempts := 1 + apiserver.As[crds.TaskRun](r.Last).Spec.Retries
 	return r.Expect.Work + time.Duration(attempts)*startOfPod + r.lostTime()
 }
 

@@ -1,7 +1,7 @@
 package simulation
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -36,15 +36,15 @@ func newInterference(p Plan, l *ledger) *interference {
 
 // Request is the way of one request.
 func (i *interference) Request(r apiserver.Request) apiserver.Verdict {
-	v := i.befall(r)
-	v.Slow = i.ledger.raging
 	name := r.String()
+	v := i.befall(r, name)
+	v.Slow = i.ledger.raging
 	v.Wait += i.plan.Seed.Between(300*time.Microsecond, 12*time.Millisecond, "there", name)
 	v.Linger += i.plan.Seed.Between(100*time.Microsecond, 4*time.Millisecond, "back", name)
 	return v
 }
 
-func (i *interference) befall(r apiserver.Request) apiserver.Verdict {
+func (i *interference) befall(r apiserver.Request, name string) apiserver.Verdict {
 	if v, due := i.planned(r); due {
 		return v
 	}
@@ -53,13 +53,13 @@ func (i *interference) befall(r apiserver.Request) apiserver.Verdict {
 		return *v
 	}
 	for _, f := range i.requests {
-		if f.of(r) && i.ledger.happens(f.kind, f.chance, r.String()) {
+		if f.of(r) && i.ledger.happens(f.kind, f.chance, name) {
 			v := f.with(i.plan.Seed, r)
 			v.Fault = f.kind
 			return v
 		}
 	}
-	if work(r) && i.ledger.happens("told to stop at a write", 0.003, r.String()) {
+	if work(r) && i.ledger.happens("told to stop at a write", 0.003, name) {
 		i.terms(r.Actor)
 		return apiserver.Verdict{Fault: "told to stop at a write"}
 	}
@@ -124,14 +124,15 @@ func (i *interference) thaw() {
 func (i *interference) Event(e apiserver.Event) apiserver.EventVerdict {
 	i.hold(e.Watch.Resource)
 	v, due := i.blindfold.hides(e)
+	watch, nth := e.Watch.String(), strconv.Itoa(e.N)
 	if !due {
-		v = i.befallEvent(e)
+		v = i.befallEvent(e, watch+" event "+nth)
 	}
 	low, high := 200*time.Microsecond, 5*time.Millisecond
 	if i.quick {
 		low, high = time.Microsecond, 20*time.Microsecond
 	}
-	v.Wait += i.plan.Seed.Between(low, high, "told", e.Watch.String(), fmt.Sprint(e.N))
+	v.Wait += i.plan.Seed.Between(low, high, "told", watch, nth)
 	return v
 }
 
@@ -145,9 +146,9 @@ func (i *interference) hold(resource string) {
 	}
 }
 
-func (i *interference) befallEvent(e apiserver.Event) apiserver.EventVerdict {
+func (i *interference) befallEvent(e apiserver.Event, name string) apiserver.EventVerdict {
 	for _, f := range i.events {
-		if f.of(e) && i.ledger.happens(f.kind, f.chance, fmt.Sprint(e.Watch, " event ", e.N)) {
+		if f.of(e) && i.ledger.happens(f.kind, f.chance, name) {
 			v := f.with
 			v.Fault = f.kind
 			return v

@@ -34,8 +34,8 @@ func oneClaim(f *Facts, report report) Check {
 			}
 		}
 		if uid, ok := born(e, "pods"); ok && f.Runs[uid] != nil {
-			pod := apiserver.Into[corev1.Pod](e.After)
-			for _, claim := range strange(pod, apiserver.Into[crds.TaskRun](f.Runs[uid].Last)) {
+			pod := apiserver.As[corev1.Pod](e.After)
+			for _, claim := range strange(pod, apiserver.As[crds.TaskRun](f.Runs[uid].Last)) {
 				if !made[types.NamespacedName{Namespace: pod.Namespace, Name: claim}] {
 					report("%s is made before its claim %s", e.Key, claim)
 				}
@@ -45,7 +45,7 @@ func oneClaim(f *Facts, report report) Check {
 }
 
 func templates(run *Run) (n int) {
-	for _, w := range apiserver.Into[crds.TaskRun](run.Last).Spec.Workspaces {
+	for _, w := range apiserver.As[crds.TaskRun](run.Last).Spec.Workspaces {
 		if w.VolumeClaimTemplate != nil {
 			n++
 		}

@@ -32,7 +32,7 @@ func noPipelineLost(f *Facts, report report) Check {
 				since = run.Created
 			}
 			due := since.Add(healing + f.allowanceOf(run))
-			c := apiserver.Into[crds.PipelineRun](run.Last).Succeeded()
+			c := apiserver.As[crds.PipelineRun](run.Last).Succeeded()
 			switch {
 			case run.Ended.IsZero():
 				report("%s has not ended: Succeeded %s %s: %s", run.Key, c.Status, c.Reason, c.Message)
@@ -69,7 +69,7 @@ func eachTaskOnceInItsTurn(f *Facts, report report) Check {
 
 // specOf is what a PipelineRun executes.
 func specOf(p *PipelineRun) crds.PipelineSpec {
-	run := apiserver.Into[crds.PipelineRun](p.Last)
+	run := apiserver.As[crds.PipelineRun](p.Last)
 	for _, spec := range []*crds.PipelineSpec{run.Status.PipelineSpec, run.Spec.PipelineSpec} {
 		if spec != nil {
 			return *spec
@@ -103,7 +103,7 @@ func changesOf(e apiserver.Exchange) (before, after *crds.PipelineRun, ok bool) 
 	if e.Resource != "pipelineruns" || !program(e.Actor) || !e.Committed() || e.Before == nil || e.After == nil {
 		return nil, nil, false
 	}
-	return apiserver.Into[crds.PipelineRun](e.Before), apiserver.Into[crds.PipelineRun](e.After), true
+	return apiserver.As[crds.PipelineRun](e.Before), apiserver.As[crds.PipelineRun](e.After), true
 }
 
 // pipelinesGoForward is of I4.
@@ -161,7 +161,7 @@ func samePipelineEnds(f *Facts, report report) Check {
 			if run.Gone || run.Ended.IsZero() || run.Expect.Reason == "" {
 				continue
 			}
-			last := apiserver.Into[crds.PipelineRun](run.Last)
+			last := apiserver.As[crds.PipelineRun](run.Last)
 			if got := len(last.Status.ChildReferences); got != len(run.Children) {
 				report("%s has had %d TaskRuns made, and tells of %d", run.Key, len(run.Children), got)
 			}

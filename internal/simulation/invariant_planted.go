@@ -65,7 +65,7 @@ func littleWork(f *Facts, report report) Check {
 		See: func(e apiserver.Exchange) {
 			again = again || program(e.Actor) && !strings.HasSuffix(e.Actor, ".1")
 			if e.Resource == "pods" && e.After != nil {
-				for _, s := range apiserver.Into[corev1.Pod](e.After).Status.InitContainerStatuses {
+				for _, s := range apiserver.As[corev1.Pod](e.After).Status.InitContainerStatuses {
 					restarts[e.After.GetUID()] = max(restarts[e.After.GetUID()], s.RestartCount)
 				}
 			}
@@ -139,7 +139,7 @@ func nobodyGivesUp(f *Facts, report report) Check {
 			if e.Resource != "leases" || !e.Committed() || e.After == nil || e.Key.Name != leaseName {
 				return
 			}
-			id := apiserver.Into[coordinationv1.Lease](e.After).Spec.HolderIdentity
+			id := apiserver.As[coordinationv1.Lease](e.After).Spec.HolderIdentity
 			if id == nil || *id == "" || e.Lost { // who gives it back had it; and an answer that is lost renews nothing
 				return
 			}

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +36,7 @@ func (p podLives) see(e apiserver.Exchange) {
 		}
 		return
 	}
-	pod := apiserver.Into[corev1.Pod](e.After)
+	pod := apiserver.As[corev1.Pod](e.After)
 	life := p[pod.UID]
 	if life == nil {
 		life = &podLife{key: e.Key, live: true, told: map[string]bool{}}
@@ -57,7 +56,7 @@ func (p podLives) note(e apiserver.Exchange) {
 	if e.Resource != "taskruns" || !e.Committed() || e.After == nil {
 		return
 	}
-	run := apiserver.Into[crds.TaskRun](e.After)
+	run := apiserver.As[crds.TaskRun](e.After)
 	for _, attempt := range append(slices.Clip(run.Status.RetriesStatus), run.Status) {
 		for _, step := range attempt.Steps {
 			if step.Running == nil && step.Terminated == nil {
@@ -72,7 +71,7 @@ func (p podLives) note(e apiserver.Exchange) {
 
 // tell takes note of whom a watch tells that a first step has run.
 func (p podLives) tell(e apiserver.Event) {
-	if life := p[e.Object.GetUID()]; life != nil && e.Watch.Resource == "pods" && firstStepRan(apiserver.Into[corev1.Pod](e.Object)) {
+	if life := p[e.Object.GetUID()]; life != nil && e.Watch.Resource == "pods" && firstStepRan(apiserver.As[corev1.Pod](e.Object)) {
 		life.told[e.Watch.Actor] = true
 	}
 }
@@ -110,11 +109,16 @@ func firstStepRan(pod *corev1.Pod) bool {
 }
 
 func (p podLives) of(run types.UID) []*podLife {
-	var all []*podLife
-	for _, uid := range slices.Sorted(maps.Keys(p)) {
-		if p[uid].run == run {
-			all = append(all, p[uid])
+	var uids []types.UID
+	for uid, life := range p {
+		if life.run == run {
+			uids = append(uids, uid)
 		}
+	}
+	slices.Sort(uids)
+	all := make([]*podLife, len(uids))
+	for i, uid := range uids {
+		all[i] = p[uid]
 	}
 	return all
 }
@@ -139,7 +143,7 @@ func (r *Run) unfit(pod string) string {
 	if r == nil {
 		return "and there is no run that it is for"
 	}
-	run := apiserver.Into[crds.TaskRun](r.Last)
+	run := apiserver.As[crds.TaskRun](r.Last)
 	for attempt := range len(run.Status.RetriesStatus) + 1 {
 		if pod == podName(run.Name, attempt) {
 			return ""
@@ -171,7 +175,7 @@ func onePod(_ *Facts, report report) Check {
 		if e.Resource != "taskruns" || !program(e.Actor) || !e.Committed() || e.After == nil {
 			return
 		}
-		run := apiserver.Into[crds.TaskRun](e.After)
+		run := apiserver.As[crds.TaskRun](e.After)
 		if len(run.Status.Steps) == 0 {
 			return
 		}

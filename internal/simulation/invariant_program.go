@@ -102,7 +102,7 @@ func (l *leaseLog) see(e apiserver.Exchange) {
 	if e.Resource != "leases" || !e.Committed() || e.After == nil || e.Key.Name != leaseName {
 		return
 	}
-	lease := apiserver.Into[coordinationv1.Lease](e.After)
+	lease := apiserver.As[coordinationv1.Lease](e.After)
 	if id := lease.Spec.HolderIdentity; id != nil && *id != l.holder {
 		l.holder, l.since = *id, e.At
 	}
@@ -188,12 +188,12 @@ func secretsAreKept(f *Facts, report report) Check {
 					report("an event tells the secret: %s", e.After.JSON())
 				}
 			case "taskruns":
-				run := apiserver.Into[crds.TaskRun](e.After)
+				run := apiserver.As[crds.TaskRun](e.After)
 				if secret.MatchString(text(run.Status.Conditions)) || secret.MatchString(text(run.Labels)) {
 					report("the status of %s tells the secret", e.Key)
 				}
 			case "pipelineruns":
-				run := apiserver.Into[crds.PipelineRun](e.After)
+				run := apiserver.As[crds.PipelineRun](e.After)
 				if secret.MatchString(text(run.Status.Conditions)) || secret.MatchString(text(run.Labels)) {
 					report("the status of %s tells the secret", e.Key)
 				}

@@ -37,7 +37,7 @@ func nothingLost(f *Facts, report report) Check {
 }
 
 func condition(o *apiserver.Object) string {
-	c := apiserver.Into[crds.TaskRun](o).Succeeded()
+	c := apiserver.As[crds.TaskRun](o).Succeeded()
 	return fmt.Sprintf("Succeeded %s %s: %s", c.Status, c.Reason, c.Message)
 }
 
@@ -46,7 +46,7 @@ func changes(e apiserver.Exchange) (before, after *crds.TaskRun, ok bool) {
 	if e.Resource != "taskruns" || !program(e.Actor) || !e.Committed() || e.Before == nil || e.After == nil {
 		return nil, nil, false
 	}
-	return apiserver.Into[crds.TaskRun](e.Before), apiserver.Into[crds.TaskRun](e.After), true
+	return apiserver.As[crds.TaskRun](e.Before), apiserver.As[crds.TaskRun](e.After), true
 }
 
 // monotone is I4.
@@ -165,7 +165,7 @@ func completedIsOver(_ *Facts, report report) Check {
 			}
 		},
 		Told: func(e apiserver.Event) {
-			if e.Watch.Resource == "taskruns" && apiserver.Into[crds.TaskRun](e.Object).IsDone() {
+			if e.Watch.Resource == "taskruns" && apiserver.As[crds.TaskRun](e.Object).IsDone() {
 				// It is on its way yet.
 				know(e.Object.GetUID(), e.Watch.Actor, time.Now().Add(time.Second))
 			}
@@ -180,7 +180,7 @@ func sameEnds(f *Facts, report report) Check {
 			if run.Gone || len(run.Disturbed) > 0 || run.Ended.IsZero() || run.Expect.Reason == "" {
 				continue
 			}
-			status := apiserver.Into[crds.TaskRun](run.Last).Status
+			status := apiserver.As[crds.TaskRun](run.Last).Status
 			c, _ := status.Conditions.Get(crds.ConditionSucceeded)
 			if c.Reason != run.Expect.Reason {
 				report("%s ended with %s (%s), and ends with %s without faults", run.Key, c.Reason, c.Message, run.Expect.Reason)

@@ -27,7 +27,7 @@ func (w *World) resolves(wait time.Duration) {
 
 func (w *World) answer(e apiserver.Exchange) {
 	status := `{"status":{"data":%q,"conditions":[{"type":"Succeeded","status":"True"}],"refSource":{"uri":"git+https://example.com/repository"}}}`
-	found := text(inRepository(apiserver.Into[crds.ResolutionRequest](e.After).Spec.Params))
+	found := text(inRepository(apiserver.As[crds.ResolutionRequest](e.After).Spec.Params))
 	_, _ = w.Server.Actor("resolver").Patch("resolutionrequests", "status", e.Key, fmt.Sprintf(status, base64.StdEncoding.EncodeToString([]byte(found))))
 }
 

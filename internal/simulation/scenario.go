@@ -172,7 +172,7 @@ func waitsAndSaysWhy(why string) func(*Facts, report) Check {
 				return
 			}
 			for _, run := range f.Runs {
-				c := apiserver.Into[crds.TaskRun](run.Last).Succeeded()
+				c := apiserver.As[crds.TaskRun](run.Last).Succeeded()
 				if c.Reason == "" || c.Reason == string(crds.TaskRunReasonStarted) || !strings.Contains(c.Message, why) {
 					report("a minute was waited for the pod, and the run said %s: %s", c.Reason, c.Message)
 				}

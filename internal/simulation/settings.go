@@ -88,7 +88,7 @@ func waitsForSense(wrong string, until time.Duration) func(*Facts, report) Check
 				case podMade(e) && e.At.Sub(f.Begun) < until:
 					report("a pod was made, and nobody knew by which time-out")
 				case e.Verb == "create" && e.Resource == "events" && e.Committed() && e.Key.Namespace == namespace:
-					event := apiserver.Into[corev1.Event](e.After)
+					event := apiserver.As[corev1.Event](e.After)
 					told = told || event.Reason == "InvalidSetting" && event.InvolvedObject.Name == settingsConfigMap &&
 						strings.Contains(event.Message, "default-timeout-minutes") && strings.Contains(event.Message, wrong)
 				}

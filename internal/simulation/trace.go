@@ -81,14 +81,14 @@ func (t *Trace) changed(e apiserver.Exchange) {
 	}
 	switch e.Resource {
 	case "taskruns":
-		run := apiserver.Into[crds.TaskRun](e.After)
+		run := apiserver.As[crds.TaskRun](e.After)
 		t.concerns(o, o)
 		t.concerns(t.of(e, "serviceaccounts", cmp.Or(run.Spec.ServiceAccountName, "default")), o)
 		if ref := run.Spec.TaskRef; ref != nil {
 			t.concerns(t.of(e, "tasks", ref.Name), o)
 		}
 	case "pipelineruns":
-		run := apiserver.Into[crds.PipelineRun](e.After)
+		run := apiserver.As[crds.PipelineRun](e.After)
 		t.concerns(o, o)
 		if ref := run.Spec.PipelineRef; ref != nil {
 			t.concerns(t.of(e, "pipelines", ref.Name), o)
@@ -175,7 +175,7 @@ func (c numbering) see(e apiserver.Exchange) (Change, bool) {
 
 // of is the change that an event tells of.
 func (c numbering) of(e apiserver.Event) Change {
-	key := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}
+	key := e.Object.Key()
 	v := version{object{e.Watch.Resource, key}, e.Object.GetUID(), e.Object.Version()}
 	if e.Type == "DELETED" && c.nth[v] == 0 { // else it is gone from what is watched, and not from the store
 		v.version = 0

@@ -45,7 +45,7 @@ func (f *Facts) withoutTask() {
 		if run.Gone || !run.Ended.IsZero() || slices.Contains(run.Disturbed, kind) {
 			continue
 		}
-		r := apiserver.Into[crds.TaskRun](run.Last)
+		r := apiserver.As[crds.TaskRun](run.Last)
 		if r.Spec.TaskRef != nil && r.Status.TaskSpec == nil {
 			run.Disturbed = append(run.Disturbed, kind)
 		}

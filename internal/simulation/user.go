@@ -155,7 +155,7 @@ func (w *World) recreates(at time.Duration, ns, name string, what recipe) {
 
 // podOf is the pod that a run names.
 func podOf(run *apiserver.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.GetNamespace(), Name: apiserver.Into[crds.TaskRun](run).Status.PodName}
+	return types.NamespacedName{Namespace: run.GetNamespace(), Name: apiserver.As[crds.TaskRun](run).Status.PodName}
 }
 
 // deletesPod deletes a run's pod.

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -25,11 +26,11 @@ func (s *Server) Actor(name string) Actor { return Actor{s, name} }
 
 // Create makes an object.
 func (a Actor) Create(resource string, object any) (*Object, error) {
-	u, err := untyped(object)
+	r := a.server.resources[resource]
+	u, err := r.untyped(object)
 	if err != nil {
 		return nil, err
 	}
-	r := a.server.resources[resource]
 	u.SetAPIVersion(r.apiVersion())
 	u.SetKind(r.Kind)
 	return a.apply(write{
@@ -46,9 +47,9 @@ func Change[T any](a Actor, resource, subresource string, key types.NamespacedNa
 		if !ok {
 			return nil, apierrors.NewNotFound(a.server.resources[resource].GroupResource(), key.Name)
 		}
-		object := Into[T](before)
+		object := into[T](before)
 		change(object)
-		u, err := untyped(object)
+		u, err := a.server.resources[resource].untyped(object)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +63,11 @@ func Change[T any](a Actor, resource, subresource string, key types.NamespacedNa
 	}
 }
 
-func untyped(object any) (*unstructured.Unstructured, error) {
+// untyped is an object in Go as it is stored.
+func (r *Resource) untyped(object any) (*unstructured.Unstructured, error) {
+	if o, ok := object.(runtime.Object); ok && r.builtIn() {
+		return untype(r, o), nil
+	}
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -117,10 +122,14 @@ func (s *Server) Orphans() []Orphan {
 	}
 	var found []Orphan
 	for _, resource := range sortedKeys(s.objects) {
-		for _, o := range s.sortedLocked(resource) {
+		left := map[types.NamespacedName]*Object{}
+		for key, o := range s.objects[resource] {
 			if orphaned(o, alive) {
-				found = append(found, Orphan{resource, o.key(), o.GetUID()})
+				left[key] = o
 			}
+		}
+		for _, o := range sorted(left, "") {
+			found = append(found, Orphan{resource, o.Key(), o.GetUID()})
 		}
 	}
 	return found

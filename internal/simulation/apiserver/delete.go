@@ -26,7 +26,7 @@ func (s *Server) deleted(w write, e *Exchange, before *Object) (steps, *apierror
 			return steps{}, err
 		}
 	}
-	u := before.DeepCopy()
+	u := before.withOwnMetadata()
 	s.mark(w, before, u)
 	finalizers := withPolicy(w.options, u.GetFinalizers())
 	if !slices.Equal(finalizers, u.GetFinalizers()) {

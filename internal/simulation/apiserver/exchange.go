@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (r Request) String() string {
 	case r.Initial:
 		verb = "list and watch"
 	}
-	return fmt.Sprintf("%s %s %s #%d", r.Actor, verb, path, r.Nth)
+	return r.Actor + " " + verb + " " + path + " #" + strconv.Itoa(r.Nth)
 }
 
 // Writes tells whether the request is to change something.

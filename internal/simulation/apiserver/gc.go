@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Collect does what there is to do for a garbage collector, once: it deletes what
@@ -19,12 +18,12 @@ func (a Actor) Collect() {
 		switch owned := a.server.all(func(o *Object) bool { return owns(owner, o) }); {
 		case slices.Contains(owner.GetFinalizers(), metav1.FinalizerOrphanDependents):
 			for _, o := range owned {
-				_ = a.Release(o.resource.Resource, o.key(), owner.GetUID())
+				_ = a.Release(o.resource.Resource, o.Key(), owner.GetUID())
 			}
 			a.dropFinalizer(owner, metav1.FinalizerOrphanDependents)
 		case slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents):
 			for _, o := range owned {
-				_, _ = a.Delete(o.resource.Resource, o.key(), metav1.DeleteOptions{})
+				_, _ = a.Delete(o.resource.Resource, o.Key(), metav1.DeleteOptions{})
 			}
 			if len(owned) == 0 {
 				a.dropFinalizer(owner, metav1.FinalizerDeleteDependents)
@@ -34,7 +33,7 @@ func (a Actor) Collect() {
 }
 
 func (a Actor) dropFinalizer(o *Object, name string) {
-	_, _ = Change(a, o.resource.Resource, "", o.key(), func(m *map[string]any) {
+	_, _ = Change(a, o.resource.Resource, "", o.Key(), func(m *map[string]any) {
 		u := &unstructured.Unstructured{Object: *m}
 		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == name }))
 	})
@@ -42,10 +41,6 @@ func (a Actor) dropFinalizer(o *Object, name string) {
 
 func owns(owner, o *Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
-}
-
-func (o *Object) key() types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // all objects of which something is true, in an order that does not change.

@@ -210,7 +210,7 @@ func (s *Server) rewoundLocked(resource string, version uint64) map[types.Namesp
 		if c.object().resource.Resource != resource {
 			continue
 		}
-		key := types.NamespacedName{Namespace: c.object().GetNamespace(), Name: c.object().GetName()}
+		key := c.object().Key()
 		if c.before == nil {
 			delete(then, key)
 		} else {
@@ -283,9 +283,7 @@ func jsonList(a ask, p page) []byte {
 func protoList(r *Resource, p page) []byte {
 	items := make([]runtime.Object, len(p.objects))
 	for i, o := range p.objects {
-		bare := o.typed().DeepCopyObject()
-		bare.GetObjectKind().SetGroupVersionKind(r.GroupVersion().WithKind(""))
-		items[i] = bare
+		items[i] = o.builtIn() // its type is in no protobuf
 	}
 	list := r.list(p.ListMeta, items)
 	list.GetObjectKind().SetGroupVersionKind(r.GroupVersion().WithKind(r.Kind + "List"))

@@ -327,7 +327,7 @@ func (a ask) inItsVersion(o *Object) *Object {
 	if a.gv == a.resource.GroupVersion() {
 		return o
 	}
-	u := o.DeepCopy()
+	u := o.withOwnMetadata()
 	u.SetAPIVersion(a.gv.String())
 	return newObject(o.resource, u, o.version)
 }

@@ -59,7 +59,7 @@ type Server struct {
 	compacted uint64          // watches and lists from before that version are refused
 	asked     map[Request]int // how often, for Request.Nth
 	watches   map[*follower]bool
-	news      chan struct{} // closed at each change of the store
+	news      map[*Resource]chan struct{} // closed when its watches have something to look at; none: nobody waits
 }
 
 // change is what one version did to one object.
@@ -106,8 +106,7 @@ func New(cfg Config) *Server {
 		cfg: cfg, resources: resources(), pipes: newNetwork(),
 		version: 1000, compacted: 1000,
 		objects: map[string]map[types.NamespacedName]*Object{}, removed: map[string]bool{},
-		asked: map[Request]int{}, watches: map[*follower]bool{},
-		news: make(chan struct{}),
+		asked: map[Request]int{}, watches: map[*follower]bool{}, news: map[*Resource]chan struct{}{},
 	}
 	for _, also := range cfg.Custom {
 		s.resources[also.Resource] = also
@@ -138,7 +137,7 @@ func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, aft
 	s.version++
 	c := change{version: s.version, before: before}
 	if after == nil {
-		last := before.DeepCopy()
+		last := before.withOwnMetadata()
 		last.SetResourceVersion(fmt.Sprint(s.version))
 		c.last = newObject(r, last, s.version)
 		delete(s.objects[r.Resource], key)
@@ -148,13 +147,32 @@ func (s *Server) commitLocked(r *Resource, key types.NamespacedName, before, aft
 		s.objects[r.Resource][key] = c.after
 	}
 	s.history = append(s.history, c)
-	s.tellLocked()
+	s.tellLocked(r)
 	return c.object()
 }
 
-func (s *Server) tellLocked() {
-	close(s.news)
-	s.news = make(chan struct{})
+// tellLocked has the watches of a resource look. Those of others need not: a Lease is
+// renewed more often than all else happens, and there are twenty watches.
+func (s *Server) tellLocked(r *Resource) {
+	if news := s.news[r]; news != nil {
+		close(news)
+		delete(s.news, r)
+	}
+}
+
+// tellAllLocked has every watch look.
+func (s *Server) tellAllLocked() {
+	for _, name := range s.Resources() { // who looks first must not be left to a map
+		s.tellLocked(s.resources[name])
+	}
+}
+
+// newsLocked is closed when a watch of a resource is to look again.
+func (s *Server) newsLocked(r *Resource) <-chan struct{} {
+	if s.news[r] == nil {
+		s.news[r] = make(chan struct{})
+	}
+	return s.news[r]
 }
 
 // SetClock has the server's clock be ahead of the time, or behind it: what it
@@ -235,7 +253,7 @@ func (s *Server) EndWatches(how Ending) {
 	for f := range s.watches {
 		f.end = how
 	}
-	s.tellLocked()
+	s.tellAllLocked()
 }
 
 // A Backup is a state of the store.
@@ -271,7 +289,7 @@ func (s *Server) Restore(b Backup, bump uint64) {
 	}
 	s.history = nil
 	s.compacted = s.version
-	s.tellLocked()
+	s.tellAllLocked()
 }
 
 // RemoveCRD takes a resource away, and all objects of it; RestoreCRD brings the
@@ -281,7 +299,7 @@ func (s *Server) RemoveCRD(resource string) {
 	defer s.mu.Unlock()
 	r := s.resources[resource]
 	for _, o := range s.sortedLocked(resource) {
-		key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+		key := o.Key()
 		s.seenLocked(Exchange{Request: Request{Actor: "apiserver", Verb: "delete", Resource: resource, Key: key}, Code: 200, Before: o, At: time.Now(), Sent: time.Now()})
 		s.commitLocked(r, key, o, nil)
 	}
@@ -291,7 +309,7 @@ func (s *Server) RemoveCRD(resource string) {
 			f.end = Close
 		}
 	}
-	s.tellLocked()
+	s.tellLocked(r)
 }
 
 // RestoreCRD undoes RemoveCRD, without the objects.

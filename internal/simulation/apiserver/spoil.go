@@ -190,16 +190,14 @@ func managed(o *Object) *Object {
 	object := newObject(o.resource, u, o.version)
 	typed := object.typed()
 	typed.(metav1.Object).SetManagedFields(entries) //nolint:forcetypeassert // each kind is one
-	object.typed = func() runtime.Object { return typed }
 	return object
 }
 
 // bodyOf is an object in protobuf, bare.
 func bodyOf(o *Object) []byte {
-	bare := o.typed().DeepCopyObject()
-	m, ok := bare.(interface{ Marshal() ([]byte, error) })
+	m, ok := o.typed().(interface{ Marshal() ([]byte, error) })
 	if !ok {
-		panic(fmt.Sprintf("a %T has no protobuf", bare))
+		panic(fmt.Sprintf("a %T has no protobuf", o.typed()))
 	}
 	return must(m.Marshal())
 }

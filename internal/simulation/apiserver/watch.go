@@ -216,7 +216,7 @@ func await(ctx context.Context, news <-chan struct{}, then time.Time) bool {
 }
 
 // missed is what happened after the watch's position, which becomes now.
-func (f *follower) missed() (missed []change, news chan struct{}, end Ending) {
+func (f *follower) missed() (missed []change, news <-chan struct{}, end Ending) {
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +229,7 @@ func (f *follower) missed() (missed []change, news chan struct{}, end Ending) {
 		}
 	}
 	f.position = max(f.position, s.version)
-	return missed, s.news, f.end
+	return missed, s.newsLocked(f.resource), f.end
 }
 
 // pause is how long it is to the next bookmark.
@@ -270,7 +270,7 @@ func (f *follower) pass(c change) bool {
 	case had && c.after == nil:
 		return f.tell(Event{Type: "DELETED", Object: c.last})
 	case had: // it is not selected any more
-		last := c.before.DeepCopy()
+		last := c.before.withOwnMetadata()
 		last.SetResourceVersion(fmt.Sprint(c.version))
 		return f.tell(Event{Type: "DELETED", Object: newObject(f.resource, last, c.version)})
 	default:
@@ -283,7 +283,7 @@ func (f *follower) pass(c change) bool {
 func (f *follower) tell(e Event) bool {
 	f.n++
 	e.Watch, e.N = f.Request, f.n
-	key := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}
+	key := e.Object.Key()
 	if f.untold[key] && e.Type == "MODIFIED" {
 		e.Type = "ADDED"
 	}
@@ -317,7 +317,7 @@ func (f *follower) tell(e Event) bool {
 func (s *Server) superseded(o *Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.objects[o.resource.Resource][types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}]
+	now := s.objects[o.resource.Resource][o.Key()]
 	return now == nil || now.version > o.version
 }
 

@@ -41,7 +41,7 @@ func (k *Kubelet) sawClaim(e apiserver.Exchange) {
 		c.there = false
 		return
 	}
-	object := apiserver.Into[corev1.PersistentVolumeClaim](e.After)
+	object := apiserver.As[corev1.PersistentVolumeClaim](e.After)
 	if e.Before == nil {
 		class := object.Spec.StorageClassName
 		*c = claim{lives: c.lives + 1, there: true, waits: class != nil && *class == FirstConsumer}

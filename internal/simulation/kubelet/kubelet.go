@@ -105,7 +105,7 @@ func (k *Kubelet) Saw(e apiserver.Exchange) {
 }
 
 func deadline(o *apiserver.Object) time.Duration {
-	pod := apiserver.Into[corev1.Pod](o)
+	pod := apiserver.As[corev1.Pod](o)
 	if d := pod.Spec.ActiveDeadlineSeconds; d != nil {
 		return time.Duration(*d) * time.Second
 	}
@@ -115,7 +115,7 @@ func deadline(o *apiserver.Object) time.Duration {
 func (k *Kubelet) bear(o *apiserver.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	pod := apiserver.Into[corev1.Pod](o)
+	pod := apiserver.As[corev1.Pod](o)
 	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	k.lives[key]++
 	m := &machine{
@@ -176,8 +176,8 @@ func (k *Kubelet) bind(m *machine) {
 	if !ok {
 		return
 	}
-	m.clock = k.cfg.Clock(apiserver.Into[corev1.Pod](pod))
-	mishap := k.cfg.Mishap(apiserver.Into[corev1.Pod](pod))
+	m.clock = k.cfg.Clock(apiserver.As[corev1.Pod](pod))
+	mishap := k.cfg.Mishap(apiserver.As[corev1.Pod](pod))
 	if mishap.Kind != "" {
 		k.befall(m, mishap)
 	}

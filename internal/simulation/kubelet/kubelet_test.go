@@ -40,7 +40,7 @@ func lives(t *testing.T, mishap kubelet.Mishap, lasts time.Duration, do func(api
 				seen = append(seen, "gone")
 				return
 			}
-			if s := describe(apiserver.Into[corev1.Pod](e.After)); len(seen) == 0 || seen[len(seen)-1] != s {
+			if s := describe(apiserver.As[corev1.Pod](e.After)); len(seen) == 0 || seen[len(seen)-1] != s {
 				seen = append(seen, s)
 			}
 		}})
@@ -57,7 +57,7 @@ func lives(t *testing.T, mishap kubelet.Mishap, lasts time.Duration, do func(api
 		}
 		agenda.Run(ctx)
 		if o, ok := server.Object("pods", key); ok {
-			pod = apiserver.Into[corev1.Pod](o)
+			pod = apiserver.As[corev1.Pod](o)
 		}
 		went = strings.Join(seen, ", ")
 	})
@@ -281,7 +281,7 @@ func TestANodesClockShowsInWhatItTells(t *testing.T) {
 			}
 			agenda.Run(ctx)
 			o, _ := server.Object("pods", key)
-			pods[ahead] = apiserver.Into[corev1.Pod](o)
+			pods[ahead] = apiserver.As[corev1.Pod](o)
 		})
 	}
 	right, wrong := pods[0].Status.ContainerStatuses[0].State.Terminated, pods[time.Hour].Status.ContainerStatuses[0].State.Terminated
