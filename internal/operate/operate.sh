@@ -71,6 +71,8 @@ install_and_remove() {
   operator_crds
   cluster
   export LOAD_IMAGE=$PWD/devcluster/load-image.sh
+  PLATFORM=linux/$(go env GOARCH) # make image, as the README has it, makes one for others too: minutes, the first time
+  export PLATFORM
   title "By the words of the pages"
   play TestAnInstallsLifeByTheWordsOfThePages
 }
