@@ -206,39 +206,47 @@ func (c *Controller) begin(ctx context.Context, key types.NamespacedName) contex
 	return ctx
 }
 
+// start makes the spans of what led to a reconcile, and starts its own. The caller ends
+// that.
 func (c *Controller) start(ctx context.Context, key types.NamespacedName, r run, w *work) (context.Context, trace.Span) {
 	causes := reconcile.Causes(ctx)
-	parent := trace.ContextWithRemoteSpanContext(context.Background(), r.span)
-	on, links := parent, []trace.Link(nil)
-	for _, k := range w.asks.told(causes) {
-		link := k.after
-		if k.arrival != nil {
-			link = c.tracer.arrived(parent, k.arrival)
-		}
-		if !link.IsSampled() {
-			continue
-		}
-		if k.arrival != nil && len(links) == 0 && link.TraceID() == r.span.TraceID() {
-			on = trace.ContextWithSpanContext(parent, link)
-		}
-		links = append(links, trace.Link{SpanContext: link, Attributes: []attribute.KeyValue{
-			attribute.String("millrace.cause", strings.TrimSpace(k.source+" "+k.event)),
-		}})
-	}
-	who := []attribute.KeyValue{
+	links, first := c.links(r, w.asks.told(causes))
+	who := trace.WithAttributes(
 		attribute.String("millrace.controller", c.name),
 		attribute.String("k8s.namespace.name", key.Namespace),
 		attribute.String("millrace.key", key.String()),
 		attribute.StringSlice("millrace.causes", lines(causes)),
+	)
+	_, queue := c.tracer.spans.Start(trace.ContextWithRemoteSpanContext(context.Background(), first), "queue "+c.name,
+		who, trace.WithTimestamp(w.got.Add(-w.waited)))
+	if a := w.asks; a != nil {
+		queue.SetAttributes(attribute.Int("millrace.causes.forgotten", a.missed), attribute.Int("millrace.queue.stale", a.stale))
 	}
-	queued := append(who, attribute.Float64("millrace.queue.waited", w.waited.Seconds()))
-	if a := w.asks; a != nil && a.missed+a.stale > 0 {
-		queued = append(queued, attribute.Int("millrace.causes.forgotten", a.missed), attribute.Int("millrace.queue.stale", a.stale))
-	}
-	_, queue := c.tracer.spans.Start(on, "queue "+c.name, trace.WithTimestamp(w.got.Add(-w.waited)), trace.WithAttributes(queued...))
 	queue.End(trace.WithTimestamp(w.got))
-	return c.tracer.spans.Start(trace.ContextWithSpanContext(ctx, queue.SpanContext()), "reconcile "+c.name,
-		trace.WithAttributes(who...), trace.WithLinks(links...))
+	//nolint:spancheck // end ends it: the pool tells when.
+	return c.tracer.spans.Start(trace.ContextWithSpanContext(ctx, queue.SpanContext()), "reconcile "+c.name, who, trace.WithLinks(links...))
+}
+
+// links are those to the causes of a reconcile; first is the event that came first of
+// those in the run's own trace, or the run itself if there is none.
+func (c *Controller) links(r run, causes []ask) (links []trace.Link, first trace.SpanContext) {
+	inRun := trace.ContextWithRemoteSpanContext(context.Background(), r.span)
+	first = r.span
+	for _, k := range causes {
+		to := k.after
+		if k.arrival != nil {
+			to = c.tracer.arrived(inRun, k.arrival)
+			if first.Equal(r.span) && to.TraceID() == r.span.TraceID() {
+				first = to
+			}
+		}
+		if to.IsSampled() {
+			links = append(links, trace.Link{SpanContext: to, Attributes: []attribute.KeyValue{
+				attribute.String("millrace.cause", strings.TrimSpace(k.source+" "+k.event)),
+			}})
+		}
+	}
+	return links, first
 }
 
 func lines(causes []workqueue.Cause) []string {

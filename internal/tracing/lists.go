@@ -122,9 +122,9 @@ func (r *Resource) moved(to reflector.State) {
 }
 
 func (r *Resource) begin(what string) trace.Span {
-	_, span := r.tracer.spans.Start(context.Background(), what+" "+r.name,
+	_, span := r.tracer.spans.Start(context.Background(), what+" "+r.name, //nolint:spancheck // endLocked ends it.
 		trace.WithAttributes(attribute.String("millrace.resource", r.name)))
-	return span
+	return span //nolint:spancheck // Likewise.
 }
 
 func (r *Resource) listed(l reflector.List) {

@@ -135,9 +135,15 @@ func (r *rig) while(tell func()) {
 // run puts a version of a TaskRun into the FIFO, with annotations.
 func (r *rig) run(key types.NamespacedName, annotations string) {
 	r.t.Helper()
+	r.puts(key, `"annotations":{`+annotations+`}`, "")
+}
+
+// puts puts a version into the FIFO that has that beside what all have.
+func (r *rig) puts(key types.NamespacedName, metadata, status string) {
+	r.t.Helper()
 	r.version++
-	o, err := r.scanner.Scan(wire.JSON, fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"uid-of-%s","resourceVersion":"%d","generation":%d,"annotations":{%s}}}`,
-		key.Name, key.Namespace, key.Name, r.version, r.version, annotations))
+	o, err := r.scanner.Scan(wire.JSON, fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"uid-of-%s","resourceVersion":"%d","generation":%d,%s},"status":{%s}}`,
+		key.Name, key.Namespace, key.Name, r.version, r.version, metadata, status))
 	if err == nil {
 		err = r.fifo.Update(o)
 	}

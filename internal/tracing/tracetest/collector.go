@@ -10,6 +10,7 @@
 package tracetest
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/hex"
 	"fmt"
@@ -180,7 +181,7 @@ func draw(b *strings.Builder, below map[string][]*tracepb.Span, names map[string
 }
 
 func byStart(a, b *tracepb.Span) int {
-	return int(int64(a.GetStartTimeUnixNano()) - int64(b.GetStartTimeUnixNano())) //nolint:gosec // Both are of this century.
+	return cmp.Compare(a.GetStartTimeUnixNano(), b.GetStartTimeUnixNano())
 }
 
 func id(raw []byte) string { return hex.EncodeToString(raw) }
