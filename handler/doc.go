@@ -52,7 +52,8 @@
 // # How controller-runtime does it
 //
 // EnqueueRequestForObject, EnqueueRequestForOwner and EnqueueRequestsFromMapFunc are the
-// same three, behind a source that has a goroutine and a buffer of its own. A deletion
-// whose final state nobody saw comes there as another type, without an object if the
-// store had none. What brought a key is not kept.
+// same three, behind an informer's handler, which has two goroutines and a buffer of its
+// own. A deletion that nobody saw, of an object that the store had none of, is dropped.
+// What Owns sets up tells the owner with controller: true alone. What brought a key is
+// not kept.
 package handler

@@ -97,7 +97,7 @@ func TestEachQuestionLeadsIntoCodeOrStory(t *testing.T) {
 var elsewhere = map[string]string{
 	"EnqueueRequestForObject": "controller-runtime", "GenericEvent": "controller-runtime", "MaxConcurrentReconciles": "controller-runtime",
 	"RecoverPanic": "controller-runtime", "TerminalError": "controller-runtime", "EnableReadYourWritesConsistency": "controller-runtime",
-	"Predicate": "controller-runtime",
+	"Predicate": "controller-runtime", "MatchEveryOwner": "controller-runtime", "EnqueueRequestForOwner": "controller-runtime",
 }
 
 func TestNamesOfClientGoAreThere(t *testing.T) {
