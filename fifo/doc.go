@@ -105,10 +105,10 @@
 // # How client-go does it
 //
 // Its DeltaFIFO keeps every delta of an object and merges two deletions only;
-// its RealFIFO, now the default, keeps every event and merges nothing. A relist
-// there makes an update for every object of the cache, through a slice and a
-// table of all of them: twice the memory, for as long as it takes (issue 73497
-// of kubernetes). A new UID is an update
-// of the old object (issue 141255 of kubernetes). A transform that fails loses
-// the event of a watch, and the whole of a list.
+// its RealFIFO, which every informer has since 1.36, keeps every event and merges
+// nothing; when 2000 wait, it holds back the stream while the store is written. A
+// relist there makes an update for every object of the cache, through a slice and a
+// table of all of them: twice the memory, for as long as it takes (issue 73497 of
+// kubernetes). A new UID is an update of the old object (issue 141255 of kubernetes).
+// A transform that fails loses the event of a watch, and the whole of a list.
 package fifo

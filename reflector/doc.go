@@ -95,9 +95,11 @@
 //     TestAnswerOlderThanAnEventIsDropped, TestAnswerOlderThanARefusalIsDropped,
 //     TestAnswerOfAnotherMomentIsNone)
 //  13. A shard is asked for where the server has shards, else everything; which of
-//     the two is known before the first list.
+//     the two is known before the first list. Where the sink filters, a shard is asked
+//     for unless the server rejects that.
 //     (TestShardIsAskedForWhereTheServerHasIt,
-//     TestWithoutShardsEverythingIsStreamed)
+//     TestWithoutShardsEverythingIsStreamed,
+//     TestAShardIsAskedForWhereTheSinkFilters)
 //  14. With a Pulse, the first answer after an outage ends the pauses of all.
 //     (TestPulseEndsAnOutageForAll, TestPulseWakesOnceInTheLongestPause)
 //
@@ -168,7 +170,9 @@
 // ShardedListAndWatch was alpha in 1.36 and 1.37. A server without it passes over
 // the parameter, as over any that it does not know: the request succeeds and
 // brings everything. Only the metadata of a list tells (shardInfo), so one is
-// asked for, of one object, before all else. A selector that the server cannot
+// asked for, of one object, before all else. But lists of custom resources have none in
+// 1.37, although they are selected, and so are their watches: see
+// Config.ShardFiltered. A selector that the server cannot
 // parse is an internal error to it (500), which shows in LastError and is asked
 // again for ever: it is a mistake of ours.
 //
@@ -176,8 +180,9 @@
 //
 // The same facts decide there, kept in flags and loop positions of one function.
 // Its backoff starts over two minutes after it last did, in the middle of an
-// outage too; a watch-list that fails has no end of attempts; some waits do not
-// hear the context; a resourceVersion moves past an event that the store
+// outage too; a stream of a list that closes early is asked for again without a pause
+// and without end (issue 140890); the wait before the next one does not hear the
+// context; a resourceVersion moves past an event that the store
 // refused, and one object that a transform refuses fails every list; and a list
 // is decoded as a whole before its first object is used.
 package reflector
