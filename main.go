@@ -131,7 +131,7 @@ func (s *share) followTaskRuns() {
 // shard sends everything: shard.Over, before the FIFO, drops the rest.
 func (s *share) from(resource, kind string, format wire.Format) reflector.Config {
 	asked := s.program.from(resource, kind, format)
-	asked.ShardSelector = s.of.Selector()
+	asked.ShardSelector, asked.ShardFiltered = s.of.Selector(), true
 	return asked
 }
 

@@ -23,6 +23,11 @@ type Config struct {
 	// the server that was asked: with replicas of several versions, and across an
 	// upgrade, filter here as well. Default: everything.
 	ShardSelector string
+	// ShardFiltered: the sink drops by itself what is not of the shard. So the server is
+	// asked for the shard although it does not say that it can, as long as it does not
+	// reject the question: API servers select custom resources by shard, and do not say
+	// so (1.37). Default false.
+	ShardFiltered bool
 	// Format is what is asked for with Accept. A server that has no protobuf of
 	// this resource answers in JSON, and that is read as well. Default wire.JSON,
 	// which every resource has.

@@ -21,7 +21,7 @@ func (r *Reflector) probe(ctx context.Context, p position) outcome {
 	opts := r.options(p)
 	opts.ShardSelector, opts.Limit = r.cfg.ShardSelector, 1
 	sharded, err := r.ask(ctx, p, opts)
-	o := r.outcomeOf(ctx, outcome{sharded: sharded}, "ask for one shard of", err)
+	o := r.outcomeOf(ctx, outcome{sharded: sharded || r.cfg.ShardFiltered && err == nil}, "ask for one shard of", err)
 	if o.end == complete || o.end == rejected {
 		r.learn(ctx, sharded)
 	}
@@ -49,7 +49,7 @@ func (r *Reflector) learn(ctx context.Context, sharded bool) {
 	r.status.Sharded = sharded
 	r.mu.Unlock()
 	r.cfg.Trace.sharded(sharded)
-	if !sharded {
+	if !sharded && !r.cfg.ShardFiltered {
 		klog.FromContext(ctx).Info("The API server does not select by shard, so all objects are streamed",
 			"resource", r.resource, "shardSelector", r.cfg.ShardSelector)
 	}

@@ -99,6 +99,27 @@ func TestWithoutShardsEverythingIsStreamed(t *testing.T) {
 	}
 }
 
+// Custom resources are selected by servers that do not say so. A sink that drops the
+// rest loses nothing if they are not.
+func TestAShardIsAskedForWhereTheSinkFilters(t *testing.T) {
+	rejects := answer{fail(400, status(400, "BadRequest", "unknown parameter", ""))}
+	for _, c := range []struct {
+		reply answer
+		tells string
+	}{{oneOf("", pod("a", "5")), "0s WATCHLIST shard"}, {rejects, "0s WATCHLIST"}} {
+		tell(t, Config{ShardSelector: half, ShardFiltered: true}, []answer{c.reply, {event("ADDED", pod("a", "5")), endOfInitial("9"), open}}, func(s *story) {
+			s.after(time.Second, `
+				0s LIST shard
+				0s sharded: false
+				`+c.tells+`
+				0s begin
+				0s item a@5
+				0s commit 9
+			`)
+		})
+	}
+}
+
 // Trouble is no answer: the question is asked again, and until it is answered
 // nothing is listed.
 func TestShardQuestionIsAskedUntilItIsAnswered(t *testing.T) {

@@ -37,7 +37,7 @@ var table = map[string][]string{
 	"crds/graph":      {"crds/reference", "crds"},
 	"crds/validation": {"crds/defaulting", "crds/expression", "crds/graph", "crds/reference", "crds"},
 	"indexer":         {"fifo", "wire"},
-	"shard":           {"reflector", "wire"},
+	"shard":           {"reflector", "fifo", "wire"},
 	// 3
 	"predicate": {"indexer", "fifo", "wire"},
 	"handler":   {"indexer", "predicate", "workqueue", "fifo", "wire"},
