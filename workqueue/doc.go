@@ -148,11 +148,13 @@
 //
 // # What client-go does otherwise
 //
-// There, three queues are stacked (plain, delaying, rate limiting), each with a
-// goroutine; Add does not know of a delay, so AddAfter and Add are two runs
-// (kubernetes issue 126027), and a delay cannot be taken back (133560); a dirty
-// key skips its backoff; a second Done queues a key twice; ShutDownWithDrain
-// returns with a dirty key still queued; the failures of a key that is never
+// There, three queues are stacked (plain, delaying, rate limiting). A goroutine waits
+// for delays and wakes every ten seconds, and one that has a name has another, which
+// wakes twice a second for its metrics. Add does not know of a delay, so AddAfter and
+// Add are two runs (kubernetes issue 126027), and a delay cannot be taken back
+// (133560); a dirty key skips its backoff; a second Done queues a key twice that was
+// added meanwhile; ShutDownWithDrain returns with a dirty key still queued; the
+// failures of a key that is never
 // forgotten stay for ever. A key lies in up to four maps, each with its hash and
 // its look-up. And it does not say why a key is there.
 package workqueue
