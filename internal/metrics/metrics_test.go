@@ -24,6 +24,7 @@ import (
 
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/internal/tracing"
 	"millrace/reconcile"
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
@@ -81,6 +82,9 @@ func wired(t *testing.T) *Registry {
 	hook.HandshakeFailed()
 	r.Certificate(func() time.Time { return time.Unix(1764500000, 0) })
 	r.Settings()("config-defaults", "default-timeout-minutes", true)
+	spans := r.Tracing()
+	spans.Delivered(512)
+	spans.Dropped(tracing.Full, 3)
 
 	next := roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, nil })
 	request := httptest.NewRequest(http.MethodGet, "https://server/api/v1/pods", nil)
