@@ -2,7 +2,8 @@
 // is needed, only a model of an API server in this process.
 //
 //	make tour          the whole of it
-//	make tour STEP=1   waits for Enter after each step
+//	make tour STEP=1   waits for Enter after each step, but not while the server is away:
+//	                   there the reflector goes by the clock
 //	make tour WEB=1    as a page, beside the live page of the chain
 //
 // What is printed is what the stages say while they do it: the story in life.txt has

@@ -18,7 +18,8 @@
 //	reflector taskruns MODIFIED
 //	fifo      taskruns n/a: Updated u1 @1002
 //
-// The output is what happened, and is never written by hand: go test
+// A line begins with who says it: server, reflector, fifo, indexer, predicate, handler,
+// queue, worker, or the program that drains. The output is what happened, and is never written by hand: go test
 // ./internal/chaintest -rewrite writes it, and a test that follows finds out where the
 // stages have changed their minds. Commands are in verbs.go.
 //
