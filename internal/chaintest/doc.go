@@ -19,9 +19,9 @@
 //	fifo      taskruns n/a: Updated u1 @1002
 //
 // A line begins with who says it: server, reflector, fifo, indexer, predicate, handler,
-// queue, worker, or the program that drains. The output is what happened, and is never written by hand: go test
-// ./internal/chaintest -rewrite writes it, and a test that follows finds out where the
-// stages have changed their minds. Commands are in verbs.go.
+// queue, worker, or the program that drains. The output is what happened, and is never
+// written by hand: go test ./internal/chaintest -rewrite writes it, and a test that
+// follows finds out where the stages have changed their minds. Commands are in verbs.go.
 //
 // What it promises: a story has the same output each time, or it fails
 // (TestStoriesAreTrue).
