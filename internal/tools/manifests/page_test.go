@@ -54,12 +54,33 @@ func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
 		if strings.Contains(text, "managed-by") {
 			besideTekton(t, built)
 		}
+		if strings.Contains(text, "tracing") {
+			withACollector(t, built)
+		}
 		if strings.Contains(text, "namespaced") {
 			inItsNamespace(t, built)
 		}
 	}
-	if n != 3 {
-		t.Errorf("the page shows %d kustomizations: want 3", n)
+	if n != 4 {
+		t.Errorf("the page shows %d kustomizations: want 4", n)
+	}
+}
+
+// withACollector is told of what the component of tracing says in vain: variables of that
+// name nobody reads, or one that was there is lost.
+func withACollector(t *testing.T, built []byte) {
+	t.Helper()
+	options, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "TRACING_SAMPLING_RATE_PER_MILLION", "POD_NAME"} {
+		if !bytes.Contains(built, []byte("- name: "+name+"\n")) || !bytes.Contains(options, []byte("`"+name+"`")) {
+			t.Errorf("%s is not told, or not read", name)
+		}
+	}
+	if !bytes.Contains(built, []byte("- --tracing-endpoint=http://tempo.tracing:4318\n")) || !bytes.Contains(options, []byte("`--tracing-endpoint`")) {
+		t.Error("the argument is not told, or not read")
 	}
 }
 
