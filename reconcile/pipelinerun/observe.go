@@ -231,7 +231,7 @@ func (r *Reconciler) seek(ctx context.Context, key types.NamespacedName, o *obse
 		if err != nil {
 			return err
 		}
-		o.Children = append(others, settled...)
+		o.Children = slices.Concat(others, settled)
 	}
 	o.ChildrenSought = true
 	return nil

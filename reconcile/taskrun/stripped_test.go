@@ -19,35 +19,35 @@ func TestAnAttemptEndsWithAPodThatTheCacheHasNot(t *testing.T) {
 		pod.Labels = nil
 		c.server.setPod(pod)
 	}
-	for name, story := range map[string]func(*testing.T, *cluster){
-		"the run is cancelled": func(t *testing.T, c *cluster) {
+	for name, story := range map[string]func(*cluster){
+		"the run is cancelled": func(c *cluster) {
 			strip(c)
 			c.server.user([]byte(`{"spec":{"status":"TaskRunCancelled"}}`))
 			c.settle(nil)
 			if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonCancelled) || len(c.server.pods) != 0 {
-				t.Errorf("%s, with %d pods", reason, len(c.server.pods))
+				c.t.Errorf("%s, with %d pods", reason, len(c.server.pods))
 			}
 		},
-		"the attempt is out of time, and another follows (seed 1023)": func(t *testing.T, c *cluster) {
+		"the attempt is out of time, and another follows (seed 1023)": func(c *cluster) {
 			strip(c)
 			time.Sleep(time.Minute)
 			if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
-				t.Fatal(err)
+				c.t.Fatal(err)
 			}
 			if n := len(c.server.run.Status.RetriesStatus); n != 1 || len(c.server.pods) != 0 {
-				t.Errorf("%d attempts have ended, and %d pods live", n, len(c.server.pods))
+				c.t.Errorf("%d attempts have ended, and %d pods live", n, len(c.server.pods))
 			}
 		},
-		"its step was seen to begin": func(t *testing.T, c *cluster) {
+		"its step was seen to begin": func(c *cluster) {
 			c.kubelet(running())
 			labelled := c.pod().DeepCopy()
 			strip(c)
 			c.rec.PodGone(labelled, true) // as the cache tells it
 			if _, err := c.rec.Reconcile(context.Background(), c.key()); err != nil {
-				t.Fatal(err)
+				c.t.Fatal(err)
 			}
 			if c.server.run.Succeeded().Reason != string(crds.TaskRunReasonRunning) || len(c.server.pods) != 1 {
-				t.Errorf("%+v, with %d pods", c.server.run.Succeeded(), len(c.server.pods))
+				c.t.Errorf("%+v, with %d pods", c.server.run.Succeeded(), len(c.server.pods))
 			}
 		},
 	} {
@@ -55,7 +55,7 @@ func TestAnAttemptEndsWithAPodThatTheCacheHasNot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t, retried)
 				c.settle(nil)
-				story(t, c)
+				story(c)
 			})
 		})
 	}
