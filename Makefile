@@ -170,6 +170,10 @@ bench-e2e: ## a one-step TaskRun beside the same bare pod: medians of 20
 bench-scale: ## many runs with instant pods on a cluster of its own, one table (ONLY=completed, RUNS=200, KEEP=1, WRITE=1)
 	@internal/scale/scale.sh
 
+.PHONY: bench-shards
+bench-shards: ## one, two and four replicas that share 200 namespaces: caches, CPU, and who wrote what (RUNS=2000, KEEP=1)
+	@SHARDS=1 internal/scale/scale.sh
+
 ##@ To learn from
 
 .PHONY: tour

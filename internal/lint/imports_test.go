@@ -77,7 +77,7 @@ var table = map[string][]string{
 	"internal/verdicts":   {},
 	"internal/operate":    {"crds", "internal/audit", "internal/cgroup"},
 	"internal/oracle":     {"indexer", "reflector", "fifo", "transform", "wire", "workqueue"},
-	"internal/scale":      {},
+	"internal/scale":      {"internal/audit"},
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	"internal/terminal":   {},
 	"internal/tracing":    {"internal/tracing/tracetest", "indexer", "reflector", "fifo", "handler", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"}, // tracetest, fifo, handler: in tests

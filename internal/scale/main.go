@@ -29,6 +29,7 @@ type options struct {
 	logs    string
 	results string
 	page    string
+	shards  bool
 }
 
 func parse(args []string) (options, error) {
@@ -41,6 +42,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.logs, "logs", ".build/scale", "folder for the controller's logs and heap profiles")
 	flags.StringVar(&o.results, "results", "", "file for the numbers; those of parts that were not measured stay in it")
 	flags.StringVar(&o.page, "write-docs", "", "page to write the table into, between its markers")
+	flags.BoolVar(&o.shards, "shards", false, "measure nothing but replicas that share the namespaces; AUDIT_LOG names the API server's audit log")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -64,6 +66,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s := stage{cluster: cluster, options: o, progress: newProgress(os.Stderr)}
+	if o.shards {
+		return shared(ctx, s, os.Getenv("AUDIT_LOG"))
+	}
 	var measured []result
 	for _, p := range parts(o.runs) {
 		if !o.only.MatchString(p.name) {
@@ -78,5 +83,5 @@ func run(ctx context.Context, args []string) error {
 	if len(measured) == 0 {
 		return fmt.Errorf("-only=%s matches none of %v", o.only, names(parts(0)))
 	}
-	return report(o, measured)
+	return report(os.Stdout, o, measured)
 }

@@ -21,8 +21,9 @@ type process struct {
 }
 
 // start starts the program with its default flags, but for what a process needs that is
-// no pod: it does not know its image, and no Service leads to its webhook.
-func (s stage) start(part string) (*process, error) {
+// no pod: it does not know its image, and no Service leads to its webhook. More flags
+// come after these.
+func (s stage) start(part string, more ...string) (*process, error) {
 	p := &process{ended: make(chan struct{})}
 	var err error
 	if p.metrics, err = freePort(); err != nil {
@@ -36,8 +37,8 @@ func (s stage) start(part string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the process has one of its own
-	p.cmd = exec.Command(s.program, "--kubeconfig="+s.kubeconfig, "--entrypoint-image="+s.image,
-		"--bind-address="+p.metrics, "--debug-bind-address="+p.debug, "--webhook-bind-address=")
+	p.cmd = exec.Command(s.program, append([]string{"--kubeconfig=" + s.kubeconfig, "--entrypoint-image=" + s.image,
+		"--bind-address=" + p.metrics, "--debug-bind-address=" + p.debug, "--webhook-bind-address="}, more...)...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// It must not live longer than who measures it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -5,12 +5,19 @@
 #   ONLY=PATTERN   only the parts whose names match: taskruns-few, taskruns-many,
 #                  pipelineruns, completed
 #   RUNS=200       so many runs in each part, to try it
+#   SHARDS=1       nothing but one, two and four replicas that share 200 namespaces, on a
+#                  cluster whose API server selects by shard (make bench-shards);
+#                  FEATURE_GATES=ShardedListAndWatch=false for one that does not
 #   WRITE=1        the numbers go into internal/scale/results.json and docs/performance.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . internal/e2e/lib.sh
 unset KUBECONFIG # never somebody's own cluster
-export NAME=scale PORT=${PORT:-7643} AUDIT=0
+export NAME=scale AUDIT=0
+if [ -n "${SHARDS:-}" ]; then
+  export NAME=shards PORT=${PORT:-7743} AUDIT=1 FEATURE_GATES=${FEATURE_GATES:-ShardedListAndWatch=true}
+fi
+export PORT=${PORT:-7643}
 
 [ "$(id -u)" = 0 ] || die "make bench-scale starts a cluster, and that needs root"
 
@@ -50,5 +57,5 @@ cluster() {
 build
 trap clean_up EXIT
 cluster
-.build/bin/scale ${ONLY:+-only "$ONLY"} ${RUNS:+-runs "$RUNS"} \
+.build/bin/scale ${SHARDS:+-shards} ${ONLY:+-only "$ONLY"} ${RUNS:+-runs "$RUNS"} \
   ${WRITE:+-results internal/scale/results.json -write-docs docs/performance.md}

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,6 +111,7 @@ func TestOverlays(t *testing.T) {
 	t.Run("EachObjectIsWhatTheTypesSay", func(t *testing.T) { eachObjectIsWhatTheTypesSay(t, in) })
 	t.Run("SelectorsFindThePodsAndPortsAreTheirs", func(t *testing.T) { selectorsFindThePodsAndPortsAreTheirs(t, in) })
 	t.Run("TwoReplicasHaveALeader", func(t *testing.T) { twoReplicasHaveALeader(t, in) })
+	t.Run("ReplicasThatShareHaveAShardEach", func(t *testing.T) { replicasThatShareHaveAShardEach(t, in) })
 	t.Run("TheImageIsTheOneThatWasAskedFor", func(t *testing.T) { theImageIsTheOneThatWasAskedFor(t, in) })
 	t.Run("TheRuntimeIsToldLessThanTheContainerMayHave", func(t *testing.T) { theRuntimeIsToldLessThanTheContainerMayHave(t, in) })
 	t.Run("ANamespaceNeedsNoRightBeyondIt", func(t *testing.T) { aNamespaceNeedsNoRightBeyondIt(t, in) })
@@ -118,7 +121,7 @@ func TestOverlays(t *testing.T) {
 
 func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
 	t.Helper()
-	least := map[string]int{"single": 26, "ha": 27, "namespaced": 8, "monitoring": 3, "crds": 7}
+	least := map[string]int{"single": 26, "ha": 27, "sharded": 29, "namespaced": 8, "monitoring": 3, "crds": 7}
 	for name := range least {
 		if in[name] == nil {
 			t.Errorf("%s is not rendered", name)
@@ -230,6 +233,35 @@ func twoReplicasHaveALeader(t *testing.T, in overlays) {
 	}
 	if budget := the[policyv1.PodDisruptionBudget](t, in["ha"]).Spec.MaxUnavailable; *budget != intstr.FromInt32(1) {
 		t.Errorf("%v may be unavailable", budget)
+	}
+}
+
+// Who changes their number changes it in three places, and no server complains if one is
+// forgotten: a replica that may not hold the last shard's Lease stands by for ever.
+func replicasThatShareHaveAShardEach(t *testing.T, in overlays) {
+	t.Helper()
+	deployment := the[appsv1.Deployment](t, in["sharded"])
+	env := deployment.Spec.Template.Spec.Containers[0].Env
+	at := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == "SHARDS" })
+	if at < 0 {
+		t.Fatal("nothing says how many shards there are")
+	}
+	n := int(*deployment.Spec.Replicas)
+	if env[at].Value != strconv.Itoa(n) {
+		t.Errorf("%d replicas have %s shards", n, env[at].Value)
+	}
+	want := make([]string, n)
+	for i := range want {
+		want[i] = fmt.Sprintf("millrace-shard-%d", i)
+	}
+	granted := false
+	for _, each := range in["sharded"] {
+		if role, is := each.(*rbacv1.Role); is && role.Name == "millrace-sharding" {
+			granted = slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, want) })
+		}
+	}
+	if !granted {
+		t.Errorf("no rule is for %v", want)
 	}
 }
 

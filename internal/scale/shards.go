@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"millrace/internal/audit"
+)
+
+// Of the measuring of replicas that share the work.
+const (
+	sharedNamespaces = 200
+	mostReplicas     = 4
+	installNamespace = "tekton-pipelines"
+	// steady is how long nobody's share has changed when the replicas are measured: longer
+	// than it takes to weigh one and to divide anew.
+	steady = 45 * time.Second
+)
+
+// A team is replicas that share the work. Each asks as a ServiceAccount of its own, so
+// that the audit log tells them apart.
+type team []*process
+
+// shared measures one, two and four replicas, each time among the same completed runs,
+// while as many more are run as are measured in other parts. Of the four one is killed
+// in the midst of it.
+func shared(ctx context.Context, s stage, auditLog string) error {
+	if auditLog == "" {
+		return errors.New("who wrote what? AUDIT_LOG is not set")
+	}
+	where := make([]string, sharedNamespaces)
+	for i := range where {
+		where[i] = fmt.Sprintf("shared-%03d", i)
+	}
+	completed := max(s.runs, sharedNamespaces)
+	if s.runs == 0 {
+		completed = 2000
+	}
+	if err := prepare(ctx, s, completed, where); err != nil {
+		return err
+	}
+	fmt.Println("| replicas | of them | namespaces it wrote in | cached, MB | … of one replica's | CPU at start, s | CPU for the new runs, s | memory, MiB | objects dropped |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	whole := 0.0
+	for _, n := range []int{1, 2, mostReplicas} {
+		var err error
+		if whole, err = s.measureTeam(ctx, n, where, auditLog, whole); err != nil {
+			return fmt.Errorf("%d replicas: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// measureTeam prints a row for each of n replicas. It returns the bytes that one
+// replica alone has cached.
+func (s stage) measureTeam(ctx context.Context, n int, where []string, auditLog string, whole float64) (float64, error) {
+	all, err := s.startTeam(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	defer all.end()
+	if err := all.settle(ctx, s); err != nil {
+		return 0, err
+	}
+	before, err := all.readings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	w := writings{by: map[string]string{}, hands: map[string]int{}, writers: map[string]map[string]bool{}}
+	err = w.during(ctx, auditLog, func(ctx context.Context) error {
+		return s.runAmong(ctx, fmt.Sprintf("of-%d-%d", n, time.Now().Unix()), where)
+	})
+	if err != nil {
+		return 0, err
+	}
+	after, err := all.readings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n == 1 {
+		whole = cached(before[0])
+	}
+	for i := range all {
+		fmt.Printf("| %d | %d | %d | %.2f | %.2f | %.1f | %.1f | %.0f | %.0f |\n", n, i, len(w.writers[account(i)]),
+			cached(before[i])/1e6, cached(before[i])/whole, before[i].cpu.Seconds(), (after[i].cpu - before[i].cpu).Seconds(),
+			after[i].now/(1<<20), after[i].metrics.sum("informer_foreign_objects_total"))
+		if n == mostReplicas && cached(before[i]) > 0.35*whole {
+			return 0, fmt.Errorf("replica %d caches %.2f of what one alone does: want 0.35 at most", i, cached(before[i])/whole)
+		}
+	}
+	if len(w.hands) > 0 {
+		return 0, fmt.Errorf("namespaces were written in by several replicas: %v", w.hands)
+	}
+	fmt.Printf("\nNo namespace of %d was written in by two of the %d replicas: %d writes.\n\n", len(w.by), n, w.n)
+	if n == mostReplicas {
+		return whole, s.killOne(ctx, all, where, auditLog)
+	}
+	return whole, nil
+}
+
+// killOne has another replica finish what one has begun: each namespace passes from one
+// hand to another once at most, and never back.
+func (s stage) killOne(ctx context.Context, all team, where []string, auditLog string) error {
+	w := writings{by: map[string]string{}, hands: map[string]int{}, writers: map[string]map[string]bool{}}
+	began := time.Now()
+	err := w.during(ctx, auditLog, func(ctx context.Context) error {
+		both, ctx := errgroup.WithContext(ctx)
+		both.Go(func() error { return s.runAmong(ctx, fmt.Sprintf("killed-%d", began.Unix()), where) })
+		both.Go(func() error {
+			time.Sleep(time.Second)
+			all[0].end(syscall.SIGKILL)
+			return nil
+		})
+		return both.Wait()
+	})
+	if err != nil {
+		return err
+	}
+	for namespace, hands := range w.hands {
+		if hands > 1 {
+			return fmt.Errorf("%s passed from hand to hand %d times", namespace, hands)
+		}
+	}
+	fmt.Printf("One of %d killed: all runs have ended after %.0f s; %d namespaces passed to another replica, each once.\n", len(all), time.Since(began).Seconds(), len(w.hands))
+	return nil
+}
+
+// runAmong runs one TaskRun in each namespace, and waits until all have succeeded.
+func (s stage) runAmong(ctx context.Context, name string, where []string) error {
+	body, err := workload{name: name}.bodies()
+	if err != nil {
+		return err
+	}
+	var open sync.Map // what has not succeeded yet
+	err = inParallel(ctx, len(where), func(ctx context.Context, i int) error {
+		h, err := create(ctx, s.tekton, "taskruns", where[i], body(i))
+		open.Store(where[i], h.Metadata.Name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return poll(ctx, "the runs among the completed ones", func() (bool, error) {
+		left := 0
+		for namespace, run := range open.Range {
+			answer, err := s.tekton.Get().Namespace(namespace.(string)).Resource("taskruns").Name(run.(string)).Do(ctx).Raw()
+			if err != nil {
+				return false, err
+			}
+			var h head
+			if err := json.Unmarshal(answer, &h); err != nil {
+				return false, err
+			}
+			switch h.succeeded() {
+			case "True":
+				open.Delete(namespace)
+			case "False":
+				return false, fmt.Errorf("run %s in %s has failed", run, namespace)
+			default:
+				left++
+			}
+		}
+		s.progress.at(name, len(where)-left, len(where), "runs")
+		return left == 0, nil
+	})
+}
+
+// cached is the bytes of all objects in a replica's caches.
+func cached(r reading) float64 { return r.metrics.sum("informer_store_bytes") }
+
+func account(i int) string { return fmt.Sprintf("millrace-replica-%d", i) }
+
+func (s stage) startTeam(ctx context.Context, n int) (all team, err error) {
+	for i := range n {
+		config, err := s.kubeconfigOf(ctx, account(i))
+		if err != nil {
+			return all, err
+		}
+		p, err := s.start(account(i), "--kubeconfig="+config, "--pod-name=", fmt.Sprintf("--shards=%d", mostReplicas))
+		if err != nil {
+			all.end()
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func (all team) end() {
+	for _, p := range all {
+		p.end(syscall.SIGTERM)
+	}
+}
+
+func (all team) readings(ctx context.Context) ([]reading, error) {
+	readings := make([]reading, len(all))
+	for i, p := range all {
+		var err error
+		if readings[i], err = p.reading(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return readings, nil
+}
+
+// settle waits until everything is worked on, and has been divided the same for a while.
+func (all team) settle(ctx context.Context, s stage) error {
+	since, last := time.Now(), ""
+	return poll(ctx, "shares that stay", func() (bool, error) {
+		sum, now := 0.0, ""
+		for _, p := range all {
+			if err := p.ready(ctx); err != nil {
+				return false, err
+			}
+			m, err := p.scrape(ctx)
+			if err != nil {
+				return false, err
+			}
+			share := m.sum("sharding_share_ratio")
+			sum += share
+			now += fmt.Sprintf(" %.4f/%.0f", share, m.sum("sharding_division_version"))
+			if m.sum("sharding_members") != float64(len(all)) || share == 0 {
+				since = time.Now()
+			}
+		}
+		if now != last || sum < 0.999 || sum > 1.001 {
+			since, last = time.Now(), now
+		}
+		s.progress.at("settling", int(time.Since(since).Seconds()), int(steady.Seconds()), "s without a change; shares of the hashes, and division:"+now)
+		return time.Since(since) >= steady, nil
+	})
+}
+
+// kubeconfigOf makes a ServiceAccount that may do everything, and a file with a token of it.
+func (s stage) kubeconfigOf(ctx context.Context, name string) (string, error) {
+	post := func(path string, body any) ([]byte, error) {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := s.core.Post().AbsPath(path).Body(text).Do(ctx).Raw()
+		if apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
+		return answer, err
+	}
+	accounts := "/api/v1/namespaces/" + installNamespace + "/serviceaccounts"
+	if _, err := post(accounts, map[string]any{"metadata": map[string]any{"name": name}}); err != nil {
+		return "", fmt.Errorf("ServiceAccount %s: %w", name, err)
+	}
+	if _, err := post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", map[string]any{
+		"metadata": map[string]any{"name": name},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": name, "namespace": installNamespace}},
+	}); err != nil {
+		return "", fmt.Errorf("rights of %s: %w", name, err)
+	}
+	answer, err := post(accounts+"/"+name+"/token", map[string]any{"spec": map[string]any{"expirationSeconds": 24 * 60 * 60}})
+	if err != nil {
+		return "", fmt.Errorf("token of %s: %w", name, err)
+	}
+	var request struct {
+		Status struct {
+			Token string `json:"token"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(answer, &request); err != nil {
+		return "", err
+	}
+	config, err := clientcmd.LoadFromFile(s.kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	for user := range config.AuthInfos {
+		config.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: request.Status.Token}
+	}
+	path := filepath.Join(s.logs, name+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return "", err
+	}
+	return path, os.Chmod(path, 0o600)
+}
+
+// writings are who wrote of runs and their pods, by namespace.
+type writings struct {
+	n       int
+	by      map[string]string          // the last writer
+	hands   map[string]int             // how often it became another one
+	writers map[string]map[string]bool // the namespaces of each
+}
+
+// during follows the audit log while something is done.
+func (w *writings) during(ctx context.Context, log string, do func(context.Context) error) error {
+	following, stop := context.WithCancel(ctx)
+	both, following := errgroup.WithContext(following)
+	both.Go(func() error { return audit.Follow(following, log, w.see) })
+	err := do(ctx)
+	time.Sleep(2 * time.Second) // the log is written a little later
+	stop()
+	return errors.Join(err, both.Wait())
+}
+
+func (w *writings) see(r audit.Request) {
+	const prefix = "system:serviceaccount:" + installNamespace + ":"
+	replica, ours := strings.CutPrefix(r.User, prefix)
+	if !ours || r.Namespace == "" || r.Namespace == installNamespace || r.Code >= 300 || r.Resource == "events" {
+		return
+	}
+	switch r.Verb {
+	case "create", "update", "patch", "delete":
+	default:
+		return
+	}
+	w.n++
+	if last := w.by[r.Namespace]; last != "" && last != replica {
+		w.hands[r.Namespace]++
+	}
+	w.by[r.Namespace] = replica
+	if w.writers[replica] == nil {
+		w.writers[replica] = map[string]bool{}
+	}
+	w.writers[replica][r.Namespace] = true
+}
