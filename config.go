@@ -1,14 +1,9 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"millrace/internal/option"
 	"millrace/internal/tracing"
@@ -100,48 +95,3 @@ func (c *config) rows() []row {
 
 // mayResolve tells whether runs may refer to the resolver of that name.
 func (c config) mayResolve(resolver string) bool { return slices.Contains(c.resolvers, resolver) }
-
-func (c *config) check() error {
-	if err := c.checkNamespaces(); err != nil {
-		return err
-	}
-	switch {
-	case c.resync < 0:
-		return fmt.Errorf("--resync-period=%s: must not be negative; 0 for never", c.resync)
-	case c.drain <= 0:
-		return fmt.Errorf("--drain-timeout=%s: must be positive", c.drain)
-	case c.packAfter < 0:
-		return fmt.Errorf("--pack-after=%s: must not be negative; 0 for never", c.packAfter)
-	case c.shards > 0 && !c.leaderElect:
-		return fmt.Errorf("--shards=%d needs --leader-elect=true: Leases keep the replicas apart", c.shards)
-	case c.shards > 0 && c.watchNamespace != "":
-		return fmt.Errorf("--shards=%d: a share is of namespaces, and --watch-namespace=%s is only one", c.shards, c.watchNamespace)
-	case len(c.managedBy) == 0:
-		return errors.New("--managed-by must name at least one value")
-	case c.leaderElect && c.renewDeadline >= c.leaseDuration:
-		return fmt.Errorf("--leader-elect-renew-deadline=%s must be less than --leader-elect-lease-duration=%s, or two leaders could overlap", c.renewDeadline, c.leaseDuration)
-	case c.leaderElect && float64(c.retryPeriod)*1.2 >= float64(c.renewDeadline):
-		return fmt.Errorf("--leader-elect-retry-period=%s must be well below --leader-elect-renew-deadline=%s (by a fifth at least)", c.retryPeriod, c.renewDeadline)
-	}
-	return nil
-}
-
-// checkNamespaces refuses what the API server would take for a name that nobody has: a
-// watch of it is silent for ever.
-func (c *config) checkNamespaces() error {
-	if strings.Contains(c.watchNamespace, ",") {
-		return fmt.Errorf("--watch-namespace=%q: must be one namespace; install once for each of several", c.watchNamespace)
-	}
-	for _, each := range []struct {
-		flag, name string
-		mayBeEmpty bool
-	}{{"namespace", c.namespace, false}, {"watch-namespace", c.watchNamespace, true}} {
-		if each.mayBeEmpty && each.name == "" {
-			continue
-		}
-		if wrong := validation.IsDNS1123Label(each.name); len(wrong) > 0 {
-			return fmt.Errorf("--%s=%q is not the name of a namespace: %s", each.flag, each.name, wrong[0])
-		}
-	}
-	return nil
-}

@@ -66,7 +66,19 @@ func TestBadSettingsAreRefusedByName(t *testing.T) {
 		"bad variable":      {env: map[string]string{"DRAIN_TIMEOUT": "soon"}, want: "DRAIN_TIMEOUT"},
 		"two namespaces":    {args: []string{"--watch-namespace=a,b"}, want: `--watch-namespace="a,b": must be one namespace; install once for each of several`},
 		"no namespace":      {args: []string{"--watch-namespace=Team_A"}, want: `--watch-namespace="Team_A" is not the name of a namespace: a lowercase`},
-		"nowhere":           {args: []string{"--namespace="}, want: `--namespace="" is not the name of a namespace`},
+		"nowhere":           {args: []string{"--namespace="}, want: `--namespace must not be empty`},
+		"no Service":        {args: []string{"--webhook-service=a.b"}, want: `--webhook-service="a.b" is not the name of a Service`},
+		"an empty Service":  {args: []string{"--webhook-service="}, want: `--webhook-service must not be empty`},
+		"no pod":            {env: map[string]string{"POD_NAME": "millrace_0"}, want: `--pod-name="millrace_0" is not the name of a pod`},
+		"a port alone":      {args: []string{"--bind-address=9090"}, want: `--bind-address="9090": want host:port, or :port`},
+		"a port's name":     {args: []string{"--webhook-bind-address=:https"}, want: `--webhook-bind-address=":https": want host:port`},
+		"no such port":      {args: []string{"--debug-bind-address=:70000"}, want: `--debug-bind-address=":70000": want host:port`},
+		"no probes":         {args: []string{"--bind-address="}, want: "--bind-address must not be empty"},
+		"a port twice":      {args: []string{"--debug-bind-address=127.0.0.1:9090"}, want: "--debug-bind-address=127.0.0.1:9090 is what --bind-address=:9090 has: give it another port"},
+		"no image":          {args: []string{"--entrypoint-image=Mill race"}, want: `--entrypoint-image="Mill race" is not the name of an image`},
+		"no mirror":         {args: []string{"--registry-mirror=mirror"}, want: "--registry-mirror=mirror"},
+		"a short lease":     {args: []string{"--leader-elect-lease-duration=900ms", "--leader-elect-renew-deadline=500ms", "--leader-elect-retry-period=100ms"}, want: "--leader-elect-lease-duration=900ms: must be a second at least"},
+		"no pause":          {args: []string{"--leader-elect-retry-period=0s"}, want: "--leader-elect-retry-period=0s: must be positive"},
 		"lease too short":   {args: []string{"--leader-elect-lease-duration=5s"}, want: "--leader-elect-lease-duration"},
 		"retry too long":    {args: []string{"--leader-elect-retry-period=9s"}, want: "--leader-elect-retry-period"},
 		"nobody's runs":     {args: []string{"--managed-by=,"}, want: "--managed-by"},
@@ -101,6 +113,22 @@ func TestBadSettingsAreRefusedByName(t *testing.T) {
 				t.Errorf("error %v does not name the file", err)
 			}
 		})
+	}
+}
+
+// What only looks as if it could not be.
+func TestGoodSettingsAreTaken(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no pages, no webhook":     {"--debug-bind-address=", "--webhook-bind-address=", "--webhook-service="},
+		"any free port":            {"--bind-address=127.0.0.1:0", "--debug-bind-address=127.0.0.1:0", "--webhook-bind-address=:0"},
+		"one port, two addresses":  {"--bind-address=127.0.0.1:9090", "--debug-bind-address=[::1]:9090"},
+		"by digest":                {"--entrypoint-image=registry:5000/a@sha256:" + strings.Repeat("0", 64)},
+		"nobody is elected":        {"--leader-elect=false", "--leader-elect-lease-duration=0s"},
+		"the namespace of its own": {"--namespace=team-a", "--watch-namespace=team-a"},
+	} {
+		if _, err := parseConfig(args, none); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
