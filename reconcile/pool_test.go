@@ -469,6 +469,35 @@ func TestALongStormOfConflictsIsFollowedByNoLongSleep(t *testing.T) {
 	}
 }
 
+// Claim 6.
+func TestAMissingRightIsNotAskedForAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given := time.Now().Add(10 * time.Minute)
+		var runs []time.Time
+		fn := func(context.Context, key) (reconcile.Result, error) {
+			runs = append(runs, time.Now())
+			if time.Now().Before(given) {
+				return reconcile.Result{}, fmt.Errorf("list TaskRuns: %w", apierrors.NewForbidden(podA, "", errors.New("no right")))
+			}
+			return reconcile.Result{}, nil
+		}
+		r := start(t, fn, reconcile.PoolConfig{})
+		r.q.Add(keyA, because("create"))
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		first := slices.IndexFunc(runs, func(at time.Time) bool { return at.Sub(runs[0]) > 30*time.Second })
+		if first > 6 {
+			t.Errorf("%d runs in the first half minute", first)
+		}
+		if late := runs[len(runs)-1].Sub(given); late < 0 || late > 30*time.Second {
+			t.Errorf("run %s after the right was given", late)
+		}
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Claim 10.
 func TestStopTakesNoMoreKeysAndLetsTheRunningFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
