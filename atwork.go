@@ -38,14 +38,25 @@ func (w atWork) run(o interface {
 	return status != "True" && status != "False"
 }
 
-// owner says whether a run that owns the object has not ended.
+// owner says whether a run that owns the object has not ended. While runs are being
+// listed, one that is not known yet is taken for one that has not.
 func (w atWork) owner(o *wire.Object) bool {
+	known := false
 	for run := range w.owners(o) {
-		if w.run(run) {
+		if known = true; w.run(run) {
 			return true
 		}
 	}
-	return false
+	return !known && !w.listed()
+}
+
+func (w atWork) listed() bool {
+	select {
+	case <-w.runs.Synced():
+		return true
+	default:
+		return false
+	}
 }
 
 // knows says whether a run that owns the object is in the cache. One that is not is

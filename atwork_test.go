@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -20,12 +22,27 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		{"metadata":{"namespace":"ci","name":"running","uid":"running","resourceVersion":"2"},"status":{"conditions":[{"type":"Succeeded","status":"Unknown"}]}},
 		{"metadata":{"namespace":"ci","name":"good","uid":"good","resourceVersion":"3"},"status":{"conditions":[{"type":"Succeeded","status":"True"}]}},
 		{"metadata":{"namespace":"ci","name":"bad","uid":"bad","resourceVersion":"4"},"status":{"conditions":[{"type":"Other","status":"Unknown"},{"type":"Succeeded","status":"False"}]}}]}`
+	waits := fifo.New(taskRuns, fifo.Config{})
+	waits.Begin()
 	_, err := wire.NewScanner(succeeded).List(wire.JSON, strings.NewReader(list), func(o *wire.Object, err error) error {
-		taskRuns.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o.Own(), UID: o.UID()}}})
-		return err
+		return errors.Join(err, waits.Item(o))
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	waits.Commit("9")
+	// A run that is not known may be among those that are still to come.
+	stranger, err := wire.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"p","ownerReferences":[{"name":"unheard","uid":"unheard"}]}}`))
+	if err != nil || !working.owner(stranger) {
+		t.Errorf("while runs are being listed, nobody is at work for the pod of one that is not known; %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- taskRuns.Run(ctx, waits) }()
+	<-taskRuns.Synced()
+	if stop(); <-done != nil {
+		t.Fatal("the cache has failed")
 	}
 	if n := working.count(); n != 2 {
 		t.Errorf("%d runs are at work, want 2", n)

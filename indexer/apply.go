@@ -52,7 +52,7 @@ func (x *Indexer) foldLocked(changes []Change, key types.NamespacedName, now *wi
 		if now != nil {
 			c.Type, c.Old = Updated, now
 		}
-		x.putLocked(key, now, d.Object)
+		x.putLocked(key, now, d.Object, d.Initial)
 		now = d.Object
 	case fifo.Deleted:
 		c.Type, c.Old, c.FinalStateUnknown = Deleted, d.Object, d.FinalStateUnknown
@@ -79,7 +79,7 @@ func (x *Indexer) foldLocked(changes []Change, key types.NamespacedName, now *wi
 
 // putLocked stores an object, plain: in the place of was, or in a new one if
 // that is nil.
-func (x *Indexer) putLocked(key types.NamespacedName, was, o *wire.Object) {
+func (x *Indexer) putLocked(key types.NamespacedName, was, o *wire.Object, initial bool) {
 	x.saved += int64(o.Saved())
 	p, ok := x.keys.get(key, &x.cells)
 	if ok {
@@ -93,7 +93,7 @@ func (x *Indexer) putLocked(key types.NamespacedName, was, o *wire.Object) {
 	c := cell{plain: o}
 	x.cells.set(p, c)
 	x.enterLocked(c)
-	x.policy.note(x.cells.read(p))
+	x.policy.written(x.cells.read(p), initial)
 	if ok {
 		return
 	}

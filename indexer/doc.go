@@ -19,8 +19,9 @@
 // Most objects of a cluster have ended, and nobody reads them for hours. An
 // object that nobody has read for N minutes, and that nobody is at work for, is
 // packed (see wire.Packed) into less than a tenth of what a decoded one takes; read twice
-// within N minutes it is plain again. That is what a Packer is for. Without one,
-// nothing is ever packed.
+// within N minutes it is plain again. What the first list brings does not wait for
+// that: a large one is packed while it comes. That is what a Packer is for. Without
+// one, nothing is ever packed.
 //
 // # What it promises
 //
@@ -58,6 +59,8 @@
 //     unpacks nothing that has not changed. (TestNobodySeesThatAnObjectIsPacked,
 //     TestWhatNobodyReadsIsPackedAndWhatIsReadTwiceIsPlainAgain,
 //     TestWhatSomebodyIsAtWorkForStaysPlain,
+//     TestWhatTheFirstListBroughtIsPackedInTheFirstSweep,
+//     TestALargeFirstListIsPackedWhileItComes,
 //     TestADictionaryThatHasAgedIsReplaced,
 //     TestADictionaryStaysWhileAnotherWouldBeNoBetter)
 //  12. A panic of an index function costs that index that object, until there is

@@ -43,8 +43,9 @@ type Sweep struct {
 	// Dictionary says that a new one was made for this sweep.
 	Dictionary bool
 	// Ratio is the packed objects' size now by their size before; 0 if there are
-	// none.
+	// none. Freed is how many bytes less that is.
 	Ratio float64
+	Freed int64
 	Took  time.Duration
 }
 
@@ -74,6 +75,12 @@ const (
 	// dictionaryCost is what a dictionary takes by its size: its decoder, and the
 	// strings that its objects share, are as much again.
 	dictionaryCost = 2
+	// much is how many objects of the first list may be idle and plain before they
+	// are packed while it comes: some ten megabytes. A smaller list is there sooner if
+	// nobody packs meanwhile.
+	much = 4096
+	// whileListing is how often that is looked at.
+	whileListing = 250 * time.Millisecond
 	// batch is how many packed objects are swapped in under one lock.
 	batch = 32
 )
@@ -99,6 +106,10 @@ func NewPacker(x *Indexer, cfg PackConfig) *Packer {
 //
 // What was read in the turn of the clock before After began may have been read
 // within After; so objects wait for one sweep more than After has.
+//
+// What came with the first list does not wait, if nobody is at work for it: where it
+// is much, it is packed while the rest of the list comes. Else a start would need
+// the memory for all of it, ten times as much as is needed ever after.
 func (p *Packer) Run(ctx context.Context) error {
 	if !p.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("packer of %s runs already", p.x.name)
@@ -106,13 +117,22 @@ func (p *Packer) Run(ctx context.Context) error {
 	defer p.running.Store(false)
 	ticker := time.NewTicker(p.cfg.Every)
 	defer ticker.Stop()
+	listing := time.NewTicker(whileListing)
+	defer listing.Stop()
 	for {
+		least := 0
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			p.x.policy.clock.Add(1)
+		case <-listing.C:
+			least = much
+			if p.x.isSynced() {
+				listing.Stop() // after this last time
+			}
 		}
-		if err := p.Sweep(ctx); err != nil {
+		if err := p.sweep(ctx, least); err != nil {
 			return fmt.Errorf("pack %s: %w", p.x.name, err)
 		}
 	}
@@ -121,9 +141,20 @@ func (p *Packer) Run(ctx context.Context) error {
 // Sweep is one turn of Run: the clock goes on, and what is idle is packed, as
 // far as ctx allows. Use it instead of Run, not beside it.
 func (p *Packer) Sweep(ctx context.Context) error {
-	begin := time.Now()
 	p.x.policy.clock.Add(1)
+	return p.sweep(ctx, 0)
+}
+
+// sweep packs what is idle, if it is so much at least.
+func (p *Packer) sweep(ctx context.Context, least int) error {
+	if p.x.Stats().Plain.Objects < least {
+		return nil
+	}
+	begin := time.Now()
 	idle := p.idle()
+	if len(idle) < least {
+		return nil
+	}
 	s := Sweep{Idle: len(idle)}
 	if err := p.learn(idle, &s); err != nil {
 		return err
@@ -165,7 +196,7 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 		f := idle[i]
 		packed := packer.Pack(f.cell.plain)
 		if packed == nil {
-			p.x.policy.note(f.read) // or it would be tried again in every sweep
+			p.x.policy.written(f.read, false) // or it would be tried again in every sweep
 			continue
 		}
 		size.add(f.cell.plain, packed)
@@ -175,7 +206,7 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 		}
 	}
 	s.Packed += p.x.swapIn(done)
-	s.Ratio = size.ratio()
+	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
 	p.judge(size)
 	return nil
 }

@@ -117,6 +117,63 @@ func num(name string) (n int) {
 	return n
 }
 
+// listed puts objects into the store as the first list does.
+func listed(x *indexer.Indexer, objects ...*wire.Object) {
+	for _, o := range objects {
+		d := added(o)
+		d.Initial = true
+		x.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{d}})
+	}
+}
+
+// Nobody knows how long the objects of a first list have rested. They do not wait for
+// After, and one look at each, of whoever takes over, is not a reason to keep them.
+func TestWhatTheFirstListBroughtIsPackedInTheFirstSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := indexer.New("things")
+		listed(x, crowd(t, 100)...)
+		packing(t, x, indexer.PackConfig{After: 10 * time.Minute, Live: func(o *wire.Object) bool { return o.Key().Name == "p042" }})
+		after(50 * time.Second)
+		expectPacked(t, x, 100, 0)
+		x.Object(key("p001"))
+		x.Object(key("p002"))
+		x.Object(key("p002"))
+		put(x, pod(t, "new", "900", "Running"))
+		x.Apply(entry("p003", "", updated(pod(t, "p003", "901", "Succeeded"))))
+		after(20 * time.Second)
+		expectPacked(t, x, 4, 97) // p042, p002, new and p003
+		x.Object(key("p004"))
+		x.Object(key("p004"))
+		expectPacked(t, x, 4, 97)
+		x.Object(key("p004"))
+		expectPacked(t, x, 5, 96)
+		after(12 * time.Minute)
+		expectPacked(t, x, 1, 100)
+	})
+}
+
+// A large list is packed while it comes, so that a start needs no memory for all of it.
+func TestALargeFirstListIsPackedWhileItComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 4096
+		x := indexer.New("things")
+		pods := crowd(t, all)
+		packing(t, x, indexer.PackConfig{Live: func(o *wire.Object) bool { return o.Key().Name == "p042" }})
+		listed(x, pods[:4000]...)
+		after(5 * time.Second)
+		expectPacked(t, x, 4000, 0)
+		listed(x, pods[4000:]...)
+		after(time.Second)
+		expectPacked(t, x, all, 0) // one is somebody's work: it is one too few
+		listed(x, pod(t, "one-more", "9000", "Succeeded"))
+		after(time.Second)
+		expectPacked(t, x, 1, all)
+		listed(x, pod(t, "late", "9001", "Succeeded"))
+		after(5 * time.Second)
+		expectPacked(t, x, 2, all)
+	})
+}
+
 func TestWhatSomebodyIsAtWorkForStaysPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := with(t, crowd(t, 80)...)

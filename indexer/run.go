@@ -56,12 +56,19 @@ func tell(changes []Change, handlers []func(Change)) {
 // seen every object of it: their keys are in the queues.
 func (x *Indexer) Synced() <-chan struct{} { return x.synced }
 
-// noteSynced passes on that the FIFO is synced. Only Run calls it.
-func (x *Indexer) noteSynced(f *fifo.FIFO) {
+func (x *Indexer) isSynced() bool {
 	select {
 	case <-x.synced:
-		return
+		return true
 	default:
+		return false
+	}
+}
+
+// noteSynced passes on that the FIFO is synced. Only Run calls it.
+func (x *Indexer) noteSynced(f *fifo.FIFO) {
+	if x.isSynced() {
+		return
 	}
 	select {
 	case <-f.Synced():

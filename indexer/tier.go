@@ -14,20 +14,45 @@ type policy struct {
 	after atomic.Uint32 // in turns; 0 while there is no packer
 }
 
-// note notes a read, or a write, which is as good as one, and returns the turn
-// of the one before.
+// A cell says when it was read, or written: in which turn, firstTurn being that
+// before the first sweep. What came with the first list says less: nobody knows
+// how long it has rested, most likely for days. It is unread, and as old as can
+// be. Then it is glanced at: whoever takes over work looks at every object once,
+// and that says nothing of how soon he comes back.
+const (
+	unread uint32 = iota
+	glanced
+	firstTurn
+)
+
+func (p *policy) now() uint32 { return p.clock.Load() + firstTurn }
+
+// note notes a read, or a write, which is as good as one, and returns what was
+// noted before.
 func (p *policy) note(read *atomic.Uint32) uint32 {
-	now := p.clock.Load()
+	now := p.now()
 	before := read.Load()
+	if before == unread {
+		now = glanced
+	}
 	if before != now {
 		read.Store(now) // only the first of a turn: sixty-four readers need not pass a cache line around
 	}
 	return before
 }
 
+// written notes that there is a new state of an object.
+func (p *policy) written(read *atomic.Uint32, initial bool) {
+	if initial {
+		read.Store(unread)
+		return
+	}
+	read.Store(p.now())
+}
+
 // old says whether the last read is longer ago than After, whenever in its turn
 // it was.
-func (p *policy) old(read uint32) bool { return p.clock.Load()-read > p.after.Load() }
+func (p *policy) old(read uint32) bool { return read < firstTurn || p.now()-read > p.after.Load() }
 
 // open is what a cell holds, unpacked if need be.
 func open(c cell) *wire.Object {
