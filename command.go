@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 )
 
@@ -116,22 +114,6 @@ func control(ctx context.Context, cfg config) error {
 		return errTold
 	}
 	return nil
-}
-
-// kubectlConfig is how to reach the cluster for who calls from outside: by that file, or
-// as kubectl does.
-func kubectlConfig(kubeconfig string) clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
-}
-
-func asKubectl(kubeconfig string) (*rest.Config, error) {
-	rc, err := kubectlConfig(kubeconfig).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("how to reach the cluster: %w", err)
-	}
-	return rc, nil
 }
 
 // help is what --help says of a command: how it is called, the commands below it, and

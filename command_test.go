@@ -143,6 +143,9 @@ func TestAShellCanCompleteTheNamesOfRuns(t *testing.T) {
 		"logs FROM ci/build ":            done, // one is all that it takes
 		"why FROM ci/build --namespace ": "ci\n" + done,
 		"FROM --watch-namespace c":       "ci\n" + done,
+		"logs FROM --context ":           "a\n" + done,
+		"logs FROM --context a ci/bum":   "ci/bump\tPipelineRun\n" + done,
+		"logs FROM --context b ci/bum":   done, // there is none
 	} {
 		args := strings.Split("__complete "+strings.Replace(words, "FROM", "--kubeconfig="+kubeconfig, 1), " ")
 		if code, out, _ := called(t, nil, args...); code != 0 || out != want {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,11 @@ func completeWords(c *cobra.Command) {
 		if v, is := f.Value.(option.Value); is && len(v.Words()) > 0 {
 			complete = cobra.FixedCompletions(v.Words(), cobra.ShellCompDirectiveNoFileComp)
 		}
-		if slices.Contains([]string{"namespace", "watch-namespace"}, f.Name) {
+		switch f.Name {
+		case "namespace", "watch-namespace":
 			complete = completeNamespace
+		case "context":
+			complete = completeContext
 		}
 		if complete != nil {
 			// It fails for a flag that there is not, and for one that has it already.
@@ -55,13 +59,17 @@ func completeNamespace(c *cobra.Command, _ []string, word string) ([]cobra.Compl
 	return cluster.Namespaces(c.Context(), word), cobra.ShellCompDirectiveNoFileComp
 }
 
+func completeContext(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	file, err := accessOf(c.Flags()).config().RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Sorted(maps.Keys(file.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}
+
 // clusterOf is the cluster that the command would ask; nil where there is none.
 func clusterOf(c *cobra.Command) *complete.Cluster {
-	kubeconfig := ""
-	if f := c.Flag("kubeconfig"); f != nil {
-		kubeconfig = f.Value.String()
-	}
-	config := kubectlConfig(kubeconfig)
+	config := accessOf(c.Flags()).config()
 	rc, err := config.ClientConfig()
 	if err != nil {
 		return nil

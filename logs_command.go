@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/internal/logs"
-	"millrace/internal/option"
 )
 
 // logsCommand prints what the steps of a run print.
 func logsCommand(getenv func(string) string) *cobra.Command {
-	var kubeconfig string
+	var cluster access
 	var cfg logs.Config
 	c := &cobra.Command{
 		Use:   "logs NAMESPACE/NAME [flags]",
@@ -25,20 +24,20 @@ func logsCommand(getenv func(string) string) *cobra.Command {
 			if err != nil {
 				return &usageError{err}
 			}
-			rc, err := asKubectl(kubeconfig)
+			rc, err := cluster.rest()
 			if err != nil {
 				return err
 			}
-			cluster, err := logs.NewAPI(rc)
+			api, err := logs.NewAPI(rc)
 			if err != nil {
 				return err
 			}
 			cfg.Colour = getenv("NO_COLOR") == "" && isTerminal(c.OutOrStdout())
-			return logs.Print(c.Context(), cluster, key, cfg, c.OutOrStdout())
+			return logs.Print(c.Context(), api, key, cfg, c.OutOrStdout())
 		},
 	}
 	c.Flags().BoolVarP(&cfg.Follow, "follow", "f", false, "wait for what comes, until the run has ended")
-	c.Flags().Var(option.Text(&kubeconfig, ""), "kubeconfig", "file that tells how to reach the cluster (default: as kubectl's)")
+	cluster.addFlags(c.Flags())
 	return c
 }
 

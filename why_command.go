@@ -13,7 +13,8 @@ import (
 
 // whyCommand prints what /debug/key of the leader says of a key.
 func whyCommand() *cobra.Command {
-	var kubeconfig, server, controller string
+	var cluster access
+	var server, controller string
 	at := why.Install{Lease: leaseName}
 	c := &cobra.Command{
 		Use:   "why NAMESPACE/NAME [flags]",
@@ -33,7 +34,7 @@ func whyCommand() *cobra.Command {
 			if server != "" {
 				return why.At(c.Context(), server, q, c.OutOrStdout())
 			}
-			rc, err := asKubectl(kubeconfig)
+			rc, err := cluster.rest()
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,6 @@ func whyCommand() *cobra.Command {
 		help string
 	}{
 		{"controller", option.Choice(&controller, "either", "taskrun", "pipelinerun"), "taskrun or pipelinerun, where a TaskRun and a PipelineRun have one name"},
-		{"kubeconfig", option.Text(&kubeconfig, ""), "file that tells how to reach the cluster (default: as kubectl's)"},
 		{"namespace", option.Text(&at.Namespace, "tekton-pipelines"), "namespace of the install"},
 		{"selector", option.Text(&at.Labels, "app.kubernetes.io/name=millrace,app.kubernetes.io/component=controller"), "labels of the controller's pods"},
 		{"port", option.Text(&at.Port, "6060"), "port of the controller's --debug-bind-address"},
@@ -55,6 +55,7 @@ func whyCommand() *cobra.Command {
 	} {
 		c.Flags().Var(row.to, row.flag, row.help)
 	}
+	cluster.addFlags(c.Flags())
 	return c
 }
 
