@@ -78,7 +78,7 @@ func In(ctx context.Context, rc *rest.Config, at Install, q Question, out io.Wri
 	if err != nil {
 		return err
 	}
-	token, err := tokenFor(ctx, core, at)
+	token, err := tokenFor(ctx, core, at, pod)
 	if err != nil {
 		return err
 	}
@@ -193,25 +193,32 @@ func isReady(p *corev1.Pod) bool {
 }
 
 // tokenFor is a token that is good for /debug, and for nothing else.
-func tokenFor(ctx context.Context, core typedcorev1.ServiceAccountsGetter, at Install) (string, error) {
+func tokenFor(ctx context.Context, core typedcorev1.ServiceAccountsGetter, at Install, pod string) (string, error) {
 	seconds := int64(600) // the least that there is
 	request := &authentication.TokenRequest{Spec: authentication.TokenRequestSpec{Audiences: []string{guard.Audience}, ExpirationSeconds: &seconds}}
 	answer, err := core.ServiceAccounts(at.Namespace).CreateToken(ctx, at.ServiceAccount, request, metav1.CreateOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("there is no ServiceAccount %s/%s, as in an install for one namespace: ask by port-forward: %s", at.Namespace, at.ServiceAccount, at.forward(pod))
+	}
 	if err != nil {
 		return "", fmt.Errorf("a token to look at /debug with (create serviceaccounts/token of %s/%s): %w", at.Namespace, at.ServiceAccount, err)
 	}
 	return answer.Status.Token, nil
 }
 
+// forward is how the pod is asked without a token, by whoever may port-forward to it.
+func (at Install) forward(pod string) string {
+	return fmt.Sprintf("kubectl -n %s port-forward pod/%s %s, and in another terminal millrace why --server http://127.0.0.1:%s …", at.Namespace, pod, at.Port, at.Port)
+}
+
 // explain says what can be done about an error.
 func (at Install) explain(pod string, answer []byte, err error) error {
-	forward := fmt.Sprintf("kubectl -n %s port-forward pod/%s %s, and in another terminal millrace why --server http://127.0.0.1:%s …", at.Namespace, pod, at.Port, at.Port)
 	said := terminal.Plain(strings.TrimSpace(string(answer)), "\n\t")
 	switch {
 	case err == nil:
 		return nil
 	case strings.Contains(said, "error trying to reach service"):
-		return fmt.Errorf("pod %s is not to be reached at port %s: by default it shows /debug to its own machine alone. Start it with --debug-bind-address=:%s, or ask by port-forward: %s (%s)", pod, at.Port, at.Port, forward, said)
+		return fmt.Errorf("pod %s is not to be reached at port %s: by default it shows /debug to its own machine alone. Start it with --debug-bind-address=:%s, or ask by port-forward: %s (%s)", pod, at.Port, at.Port, at.forward(pod), said)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("ask pod %s: needed are the rights to get pods/proxy here, and those of ServiceAccount %s to get /debug/*: %w (%s)", pod, at.ServiceAccount, err, said)
 	}

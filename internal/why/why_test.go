@@ -28,12 +28,13 @@ import (
 // A cluster is an API server in front of some replicas, each with a real guard and a
 // real inspector behind it; the leader's queue has ci/build.
 type cluster struct {
-	holder   string
-	replicas map[string]http.Handler
-	pods     []corev1.Pod
-	closed   bool // nothing listens on the pods' ports
-	mayAsk   bool // the rights of the ServiceAccount
-	asked    []string
+	holder    string
+	replicas  map[string]http.Handler
+	pods      []corev1.Pod
+	closed    bool // nothing listens on the pods' ports
+	mayAsk    bool // the rights of the ServiceAccount
+	noAccount bool // there is no such ServiceAccount
+	asked     []string
 }
 
 func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -52,7 +53,7 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: &c.holder}})
 	case strings.HasSuffix(r.URL.Path, "/pods"):
 		reply(w, corev1.PodList{Items: c.pods})
-	case strings.HasSuffix(r.URL.Path, "/serviceaccounts/millrace-debug/token"):
+	case strings.HasSuffix(r.URL.Path, "/serviceaccounts/millrace-debug/token") && !c.noAccount:
 		reply(w, authentication.TokenRequest{Status: authentication.TokenRequestStatus{Token: "short-lived"}})
 	case strings.HasSuffix(r.URL.Path, "/tokenreviews"):
 		var review authentication.TokenReview
@@ -163,9 +164,10 @@ func TestWhatGoesWrongIsSaidWithWhatCanBeDone(t *testing.T) {
 		key  string
 		want string
 	}{
-		"unknown":  {func(*cluster) {}, "other", "no taskrun or pipelinerun of that name is known: ci/other"},
-		"loopback": {func(c *cluster) { c.closed = true }, "build", "--debug-bind-address=:6060, or ask by port-forward: kubectl -n tekton-pipelines port-forward pod/millrace-b 6060"},
-		"rights":   {func(c *cluster) { c.mayAsk = false }, "build", "those of ServiceAccount millrace-debug to get /debug/*"},
+		"unknown":          {func(*cluster) {}, "other", "no taskrun or pipelinerun of that name is known: ci/other"},
+		"loopback":         {func(c *cluster) { c.closed = true }, "build", "--debug-bind-address=:6060, or ask by port-forward: kubectl -n tekton-pipelines port-forward pod/millrace-b 6060"},
+		"nobody to ask as": {func(c *cluster) { c.noAccount = true }, "build", "no ServiceAccount tekton-pipelines/millrace-debug, as in an install for one namespace: ask by port-forward: kubectl -n tekton-pipelines port-forward pod/millrace-b 6060"},
+		"rights":           {func(c *cluster) { c.mayAsk = false }, "build", "those of ServiceAccount millrace-debug to get /debug/*"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster, rc := newCluster(t)
