@@ -27,7 +27,7 @@ type Facts struct {
 	Metrics      map[string]string // by pod, at the end
 	Leaks        string            // goroutines that should be gone
 	Held         map[string]int    // objects at the end, by resource; of pods those of runs
-	Newest       map[string]uint64 // version of the last change, by resource
+	Newest       map[string]uint64 // version of the last change before the metrics were read, by resource
 
 	RenewDeadline, RetryPeriod time.Duration
 
@@ -95,7 +95,7 @@ func (f *Facts) see(e apiserver.Exchange) {
 	if !e.Committed() {
 		return
 	}
-	if e.After != nil {
+	if e.After != nil && f.Metrics == nil { // afterwards nobody asks what is in the caches (seed 1251)
 		f.Newest[e.Resource] = e.After.Version()
 	}
 	if run, ok := born(e, "pods"); ok {
