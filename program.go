@@ -7,12 +7,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"millrace/indexer"
 	"millrace/internal/inspect"
 	"millrace/internal/metrics"
 	"millrace/internal/settings"
@@ -31,6 +33,9 @@ type machine struct {
 	// random is a source of jitter for the chain of a resource. Default: the
 	// system's.
 	random func(resource string) rand.Source
+	// handling is called before a change of a resource is handled, by the goroutine
+	// that handles it. Default: nothing.
+	handling func(resource string)
 	// collector is how a collector of traces is reached. Default: by TCP.
 	collector http.RoundTripper
 }
@@ -132,6 +137,7 @@ func (p *program) live(ctx context.Context, work work) error {
 // warm all the time.
 func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) work {
 	s := newShare(mayWork, p, shard.Range{})
+	s.interpose(p.on.handling)
 	p.share.Store(s)
 	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
 		s.keep(caching, parts)
@@ -142,6 +148,16 @@ func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) wor
 			}
 			return lead(ctx, p.cfg, p.api.lock, p.registry.Leader(leaseName), work, lose)
 		}
+	}
+}
+
+// interpose has something done before any change of what wakes runs is handled.
+func (s *share) interpose(handling func(resource string)) {
+	if handling == nil {
+		return
+	}
+	for _, c := range []*chain{&s.taskRuns, &s.pipelineRuns, &s.customRuns, &s.pods} {
+		c.handlers = slices.Insert(c.handlers, 0, func(indexer.Change) { handling(c.Name()) })
 	}
 }
 

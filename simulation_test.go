@@ -65,8 +65,9 @@ func simulatedWith(ctx context.Context, on simulation.Machine, more ...string) e
 		return err
 	}
 	return run(ctx, cfg, on.RestConfig, machine{
-		listen: func(context.Context, string, string) (net.Listener, error) { return on.Listener, nil },
-		random: on.Random,
+		listen:   func(context.Context, string, string) (net.Listener, error) { return on.Listener, nil },
+		random:   on.Random,
+		handling: on.Handling,
 	})
 }
 

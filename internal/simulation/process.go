@@ -31,6 +31,8 @@ type Machine struct {
 	RestConfig *rest.Config
 	Listener   net.Listener
 	Random     func(use string) rand.Source
+	// Handling is to be called before a change of a resource is handled.
+	Handling func(resource string)
 }
 
 // process is one life of a replica.
@@ -42,6 +44,7 @@ type process struct {
 	stop       context.CancelFunc
 	told       time.Time // when it was told to stop; zero: it was not
 	dead       bool
+	stall      *stall // nil: its handlers work; the world's lock guards it
 }
 
 // start begins a process of a pod. Only the agenda calls it.
@@ -63,6 +66,7 @@ func (w *World) start(pod string) {
 			RestConfig: &rest.Config{Host: "http://apiserver", Transport: newOldConnections(p.transport, w.Plan.Seed, actor)},
 			Listener:   p.door,
 			Random:     func(use string) rand.Source { return w.Plan.Seed.Source("random", actor, use) },
+			Handling:   func(resource string) { w.handling(ctx, p, resource) },
 		})
 		stop()
 		_ = p.door.Close() // it may have ended before it came to its listener

@@ -36,6 +36,7 @@ func Scenarios() []Workload {
 		Workload{Name: "settings go wrong", Lasts: 6 * time.Minute, Users: settingsGoWrong, judge: waitsForSense("1 minute", 0)},
 		Workload{Name: "settings make no sense at the start", Lasts: 3 * time.Minute, Users: startsWithNonsense, judge: waitsForSense("soon", startsMakingSense)},
 		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
+		Workload{Name: stalls, Lasts: stallsFor + time.Minute, Users: oneStalls, judge: goesOnWithoutPods},
 	)
 }
 

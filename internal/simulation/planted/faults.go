@@ -388,6 +388,34 @@ func Faults() []Fault {
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
 `,
 		},
+		{
+			Name: "one-handler-at-a-time", Says: "handlers of all resources take turns", Caught: "a handler stalls",
+			In: "indexer", Plans: quiet("a handler stalls"),
+			Old: `			handle(c)
+`,
+			New: `			if planted("one-handler-at-a-time") {
+				turn := plantedFirst("turn", make(chan struct{}, 1)) // no mutex: time passes while others wait
+				turn <- struct{}{}
+				handle(c)
+				<-turn
+				continue
+			}
+			handle(c)
+`,
+		},
+		{
+			Name: "jam-drops", Says: "what comes while ten objects wait to be taken into the cache is dropped", Caught: "I7",
+			In: "fifo", Plans: quiet("a handler stalls"),
+			Old: `	kept, err := f.transform(o)
+	f.mu.Lock()
+`,
+			New: `	if planted("jam-drops") && f.Len() >= 10 {
+		return nil
+	}
+	kept, err := f.transform(o)
+	f.mu.Lock()
+`,
+		},
 	}
 }
 
