@@ -152,8 +152,10 @@ func playAll(t *testing.T, plans []simulation.Plan) []summary {
 			}
 		})
 	}
-	for part := range slices.Chunk(plans, portion(len(plans))) {
-		parts <- part
+	for left := plans; len(left) > 0; {
+		n := portion(len(left))
+		parts <- left[:n]
+		left = left[n:]
 	}
 	close(parts)
 	children.Wait()
@@ -167,12 +169,12 @@ func playAll(t *testing.T, plans []simulation.Plan) []summary {
 	return told
 }
 
-// portion is how many plans a child plays: so few that all children end at about the
-// same time, and so many that it pays to start one, and that the same plan without
-// its fault is not played by each.
-func portion(plans int) int {
-	children := runtime.NumCPU()
-	return max(min(plans/(8*children), 100), min(20, (plans+children-1)/children), 1)
+// portion is how many of the plans that are left a child plays: so many at first that
+// it pays to start one, and that the same plan without its fault is not played by
+// each, and fewer and fewer, so that all children end at about the same time.
+func portion(left int) int {
+	const least, most = 4, 100
+	return min(max(left/(2*runtime.NumCPU()), least), most, left)
 }
 
 func hits(told []summary) {
