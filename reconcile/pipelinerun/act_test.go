@@ -562,6 +562,25 @@ func TestResultsAreReadWhereTheEndWasSeen(t *testing.T) {
 	})
 }
 
+// A run in doubt is told by the server that a child has ended, and its results are not
+// read from a cache that has not come to that (seed 1270).
+func TestResultsAreNotThoseOfAnOlderState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, twoTasks)
+		c.settle(nil)
+		c.frozen = true
+		c.patch(crds.ResourceTaskRuns, "run-a", `{"status":{"results":[{"name":"r","type":"string","value":"x"}]}}`)
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.gate.doubt = true
+		if _, err := c.rec.Reconcile(t.Context(), runKey); err != nil {
+			t.Fatal(err)
+		}
+		if run := c.run(); run.IsDone() || c.objects[crds.ResourceTaskRuns]["run-b"] == nil {
+			t.Errorf("the run is at %+v: %v", run.Succeeded(), c.calls)
+		}
+	})
+}
+
 // A run of another controller is not remembered: its end would not be noticed.
 func TestARunOfAnotherControllerIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

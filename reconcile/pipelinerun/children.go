@@ -274,13 +274,22 @@ func pipelineResults(run *crds.PipelineRun) []crds.TaskRunResult {
 	return results
 }
 
-// whole is a child that is to be read: from the cache, or from the server where the
-// cache has not come to it yet.
-func whole[T any](
+// whole is a child that has ended and is to be read: from the cache, or from the server
+// where the cache has not come to it, or to its end, yet. That it has ended the server may
+// have told itself, to a run in doubt, and a cache that stands still shows no results
+// (seed 1270).
+func whole[T any, P interface {
+	*T
+	IsDone() bool
+}](
 	ctx context.Context, key types.NamespacedName,
 	cache func(types.NamespacedName) (T, bool, error), server func(context.Context, types.NamespacedName) (*T, error),
 ) (*T, error) {
-	run, _, err := call.Find(ctx, key, cache, server)
+	ended := func(key types.NamespacedName) (T, bool, error) {
+		run, ok, err := cache(key)
+		return run, ok && (err != nil || P(&run).IsDone()), err
+	}
+	run, _, err := call.Find(ctx, key, ended, server)
 	if err != nil {
 		return nil, fmt.Errorf("read the results of %s: %w", key.Name, err)
 	}
