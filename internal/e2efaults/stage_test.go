@@ -233,10 +233,10 @@ func slow(seconds int) string {
 	return fmt.Sprintf(`taskSpec: {steps: [{name: s, image: busybox, script: "sleep %d"}]}`, seconds)
 }
 
-// makeTask makes the Task of fromTask.
+// makeTask makes the Task of fromTask, which takes as long as midway for the same reason.
 func (s *stage) makeTask() {
 	s.t.Helper()
-	s.post(s.ns, crds.ResourceTasks, `{apiVersion: tekton.dev/v1, kind: Task, metadata: {name: labelled, labels: {of: task}}, spec: {steps: [{name: s, image: busybox, script: "sleep 3"}]}}`)
+	s.post(s.ns, crds.ResourceTasks, `{apiVersion: tekton.dev/v1, kind: Task, metadata: {name: labelled, labels: {of: task}}, spec: {steps: [{name: s, image: busybox, script: "sleep 15"}]}}`)
 }
 
 func (s *stage) get(name string) (crds.TaskRun, error) {
