@@ -183,18 +183,47 @@ func (p *Packer) idle() []found {
 	return idle
 }
 
-// pack packs one object after the other, without a lock. The encoder is
-// megabytes, and lives as long as this takes.
+// pack packs what is idle: quickly what the first list has brought, since it may be
+// all that there is, while a start waits for the cores; the rest well.
 func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
-	packer, err := p.dictionary.Packer()
+	var size sizes
+	i := partition(idle, func(f found) bool { return f.read.Load() < firstTurn })
+	if err := p.packWith(ctx, p.dictionary.QuickPacker, idle[:i], &size, s); err != nil {
+		return err
+	}
+	if err := p.packWith(ctx, p.dictionary.Packer, idle[i:], &size, s); err != nil {
+		return err
+	}
+	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
+	p.judge(size)
+	return nil
+}
+
+// partition puts those that are so before the others, and returns how many they are.
+func partition(all []found, is func(found) bool) (n int) {
+	for i, f := range all {
+		if is(f) {
+			all[n], all[i] = all[i], all[n]
+			n++
+		}
+	}
+	return n
+}
+
+// packWith packs one object after the other, without a lock. The encoder is
+// megabytes, and lives as long as this takes.
+func (p *Packer) packWith(ctx context.Context, packer func() (*wire.Packer, error), idle []found, size *sizes, s *Sweep) error {
+	if len(idle) == 0 {
+		return nil
+	}
+	with, err := packer()
 	if err != nil {
 		return err
 	}
-	var size sizes
 	done := make([]packedCell, 0, batch)
 	for i := 0; i < len(idle) && ctx.Err() == nil; i++ {
 		f := idle[i]
-		packed := packer.Pack(f.cell.plain)
+		packed := with.Pack(f.cell.plain)
 		if packed == nil {
 			p.x.policy.written(f.read, false) // or it would be tried again in every sweep
 			continue
@@ -206,8 +235,6 @@ func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
 		}
 	}
 	s.Packed += p.x.swapIn(done)
-	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
-	p.judge(size)
 	return nil
 }
 

@@ -314,3 +314,32 @@ func TestALentObjectIsPackedAsItsOwn(t *testing.T) {
 		t.Errorf("its phase is %q, %t", value, known)
 	}
 }
+
+// However it was packed, an object comes back as it was.
+func TestWhatWasPackedQuicklyComesBackAsItWas(t *testing.T) {
+	for _, k := range packables {
+		d := dictionary(t, k.some(t, 1, 40)...)
+		quick, err := d.QuickPacker()
+		if err != nil {
+			t.Fatal(err)
+		}
+		thorough, err := d.Packer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		quickly, well := 0, 0
+		for _, o := range k.some(t, 2, 100) {
+			packed := quick.Pack(o)
+			if packed == nil {
+				t.Fatalf("%s: %s cannot be packed", k.name, o)
+			}
+			if back := unpacked(t, packed); !bytes.Equal(back.Bytes(), o.Bytes()) || back.Key() != o.Key() || back.ResourceVersion() != o.ResourceVersion() {
+				t.Errorf("%s: %s has come back as %s", k.name, o, back)
+			}
+			quickly, well = quickly+packed.Size(), well+thorough.Pack(o).Size()
+		}
+		if float64(quickly) > 1.1*float64(well) {
+			t.Errorf("%s: %d bytes, packed quickly, and %d else", k.name, quickly, well)
+		}
+	}
+}
