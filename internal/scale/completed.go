@@ -128,20 +128,20 @@ func (s stage) looked(ctx context.Context, p *process, n int) error {
 // and measures what is left.
 func (s stage) rest(ctx context.Context, p *process, m numbers) error {
 	began := time.Now()
-	least, since := 0.0, time.Now()
+	least, since, scraped := 0.0, time.Now(), time.Time{}
+	packed, plain := 0, 0
 	err := p.until(ctx, "come to rest", func() (bool, error) {
-		all, err := p.scrape(ctx)
-		if err != nil {
-			return false, err
+		if time.Since(scraped) > seldom { // who asks all the time keeps nothing at rest
+			all, err := p.scrape(ctx)
+			if err != nil {
+				return false, err
+			}
+			packed, plain = tiers(all)
+			scraped = time.Now()
 		}
 		now, err := p.memory()
 		if err != nil {
 			return false, err
-		}
-		packed, plain := 0, 0
-		for _, resource := range []string{"taskruns", "pods"} {
-			packed += int(all.sum("informer_store_objects", "resource", resource, "tier", "packed"))
-			plain += int(all.sum("informer_store_objects", "resource", resource, "tier", "plain"))
 		}
 		if least == 0 || now.now < least-1<<20 {
 			least, since = now.now, time.Now()
@@ -158,8 +158,18 @@ func (s stage) rest(ctx context.Context, p *process, m numbers) error {
 	return s.keepHeap(ctx, p, "rest")
 }
 
-// quiet is how long the memory of a process at rest has not become a MiB less.
-const quiet = 20 * time.Second
+// quiet is how long the memory of a process at rest has not become a MiB less: longer
+// than the pause between two sweeps of the packer.
+const quiet = 70 * time.Second
+
+// tiers is how many TaskRuns and pods are packed, and how many are not.
+func tiers(all samples) (packed, plain int) {
+	for _, resource := range []string{"taskruns", "pods"} {
+		packed += int(all.sum("informer_store_objects", "resource", resource, "tier", "packed"))
+		plain += int(all.sum("informer_store_objects", "resource", resource, "tier", "plain"))
+	}
+	return packed, plain
+}
 
 // again ends a process, asks for a new run, starts the next process, and returns when
 // the run has a pod.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -18,9 +19,8 @@ type result struct {
 }
 
 // report prints the table, and keeps the numbers and shows them where it is told to.
-func report(o options, measured []result) error {
-	fmt.Println()
-	printTable(os.Stdout, cells(measured))
+func report(w io.Writer, o options, measured []result) error {
+	printTable(w, cells(measured))
 	if o.results == "" {
 		return nil
 	}
