@@ -108,6 +108,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 // live starts all parts, and waits for them: what there is once, and the work. Work
 // begins by starting the caches that it needs among the parts.
 func (p *program) live(ctx context.Context, work work) error {
+	defer p.deliver(ctx)() // when all who make spans have returned
 	// Sources and caches live until the workers are done with them.
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCaching()
@@ -118,7 +119,6 @@ func (p *program) live(ctx context.Context, work work) error {
 	}
 	p.hook.run(caching, parts)
 	parts.Go(func() error { return serve(caching, p.listener, p.registry.Handler(), p.probes(ctx)) })
-	parts.Go(func() error { return p.traces.Run(caching) })
 	parts.Go(func() error { return serveDebug(caching, p.cfg, p.rc, p.on, p.shown.Handler()) })
 	parts.Go(func() error {
 		defer stopCaching()
@@ -158,6 +158,21 @@ func (s *share) interpose(handling func(resource string)) {
 	}
 	for _, c := range []*chain{&s.taskRuns, &s.pipelineRuns, &s.customRuns, &s.pods} {
 		c.handlers = slices.Insert(c.handlers, 0, func(indexer.Change) { handling(c.Name()) })
+	}
+}
+
+// deliver has the spans delivered until stop is called, which returns when the last of
+// them is, or has to be given up.
+func (p *program) deliver(ctx context.Context) (stop func()) {
+	if p.traces == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- p.traces.Run(ctx) }()
+	return func() {
+		cancel()
+		<-ended
 	}
 }
 

@@ -100,7 +100,7 @@ func TestATaskRunIsATrace(t *testing.T) {
 	if !strings.Contains(tree, begins) {
 		t.Errorf("the run does not begin with\n%s", begins)
 	}
-	for _, want := range []string{"POST pods\n", "PATCH taskruns/status\n", "← deltafifo pods", "list taskruns\n"} {
+	for _, want := range []string{"POST pods\n", "PATCH taskruns/status\n", "← deltafifo pods", "list taskruns\n", "watch taskruns\n"} {
 		if !strings.Contains(tree, want) {
 			t.Errorf("there is no %q", want)
 		}
