@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"syscall"
 )
 
@@ -78,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		measured = append(measured, result{Part: p.name, Title: p.title, Numbers: numbers})
+		measured = append(measured, result{Part: p.name, Title: p.title, Cores: runtime.NumCPU(), Numbers: numbers})
 	}
 	if len(measured) == 0 {
 		return fmt.Errorf("-only=%s matches none of %v", o.only, names(parts(0)))

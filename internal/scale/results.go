@@ -15,6 +15,7 @@ import (
 type result struct {
 	Part    string  `json:"part"`
 	Title   string  `json:"title"`
+	Cores   int     `json:"cores"` // of the machine that it was measured on
 	Numbers numbers `json:"numbers"`
 }
 
@@ -96,16 +97,25 @@ func withTable(page []byte, all []result) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.Write(before)
-	b.WriteString(beginTable + "\n\n")
+	b.WriteString(beginTable + "\n")
+	if len(all) > 0 {
+		writeTable(&b, all)
+	}
+	b.WriteString(endTable)
+	b.Write(after)
+	return b.Bytes(), nil
+}
+
+// writeTable writes it in Markdown.
+func writeTable(b *bytes.Buffer, all []result) {
+	fmt.Fprintf(b, "\nMeasured on %d cores.\n\n", all[0].Cores)
 	lines := cells(all)
 	rule := []string{"---"}
 	for range all {
 		rule = append(rule, "--:")
 	}
 	for _, line := range slices.Insert(lines, 1, append(rule, "---", "---")) {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
+		fmt.Fprintf(b, "| %s |\n", strings.Join(line, " | "))
 	}
-	b.WriteString("\n" + endTable)
-	b.Write(after)
-	return b.Bytes(), nil
+	b.WriteByte('\n')
 }
