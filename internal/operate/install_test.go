@@ -4,6 +4,8 @@ package operate
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,7 +73,7 @@ func newPlay(t *testing.T) *play {
 // registry is one that images can be pushed to. (The node pulls from the devcluster's own,
 // which stands in for every registry.)
 func (p *play) registry() string {
-	server := httptest.NewServer(registry.New(registry.Logger(nil)))
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	p.t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
 }
@@ -123,7 +125,7 @@ func (p *play) installedAndRemoved() {
 	p.new.play(p.new.take(readme, "Install it", "make manifests"))
 	p.stands("-f .build/manifests/single.yaml", 1)
 	p.runs()
-	sh(p.t, p.new.dir, "kubectl delete -f .build/manifests/single.yaml")
+	sh(p.t, p.new.dir, "kubectl delete -f .build/manifests/single.yaml --ignore-not-found")
 	p.asBefore("the install from a file is removed by that file")
 }
 
@@ -364,9 +366,9 @@ func (p *play) nothingViolatesPodSecurity() {
 	if restricted == 0 {
 		p.t.Errorf("nothing was held against the level restricted:\n%s", text)
 	}
-	log, err := os.ReadFile(p.c.audit)
+	written, err := os.ReadFile(p.c.audit)
 	must(p.t, err)
-	if n := strings.Count(string(log), "pod-security.kubernetes.io/audit-violations"); n > 0 {
+	if n := strings.Count(string(written), "pod-security.kubernetes.io/audit-violations"); n > 0 {
 		p.t.Errorf("the audit log has %d violations", n)
 	}
 	fmt.Printf("\n%d evaluations at the level restricted (enforce, audit and warn), none denied; no violation in the audit log\n", restricted)

@@ -7,6 +7,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . internal/e2e/lib.sh
 unset KUBECONFIG # never somebody's own cluster
+keep=${KEEP:-}
+unset KEEP # which would be meant for make demo, too
 export NAME=${NAME:-operate} PORT=${PORT:-7643} AUDIT=1
 work=$PWD/.build/operate tests=$PWD/.build/operate/operate.test
 [ "$(id -u)" = 0 ] || die "this starts a cluster, and that needs root"
@@ -16,14 +18,14 @@ clean_up() {
   local status=$?
   trap - EXIT
   trap '' INT TERM HUP # impatience would leave half of it behind
-  if [ "$started" = yes ] && [ "${KEEP:-}" != 1 ]; then devcluster/down.sh; fi
+  if [ "$started" = yes ] && [ "$keep" != 1 ]; then devcluster/down.sh; fi
   exit $status
 }
 trap clean_up EXIT
 
 cluster() {
   title "A cluster"
-  KEEP='' devcluster/down.sh # what an earlier run left, wanted or not
+  devcluster/down.sh # what an earlier run left, wanted or not
   started=yes
   devcluster/up.sh
   eval "$(devcluster/env.sh)"

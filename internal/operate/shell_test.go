@@ -15,6 +15,7 @@ import (
 type said struct {
 	out, complaints string
 	err             error
+	code            int // with which it has ended
 }
 
 // shell runs a line in a folder, for ten minutes at most.
@@ -27,7 +28,7 @@ func shell(t *testing.T, dir, line string) said {
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	err := cmd.Run()
-	return said{strings.TrimSpace(out.String()), strings.TrimSpace(complaints.String()), err}
+	return said{strings.TrimSpace(out.String()), strings.TrimSpace(complaints.String()), err, cmd.ProcessState.ExitCode()}
 }
 
 // sh is shell for what has to succeed.
