@@ -30,6 +30,7 @@ type chain struct {
 	fifo     *fifo.FIFO
 	source   *reflector.Reflector
 	handlers []func(indexer.Change)
+	live     func(*wire.Object) bool // somebody is at work for it, or for its owner: it is not packed. Nil: nobody ever is
 }
 
 // newChain wires the stages, as followTaskRuns does it in sight. It takes in what is of

@@ -124,7 +124,8 @@ func (s *share) followTaskRuns() {
 	}
 	onChild := handler.When(s.waiting.isOver, handler.WhenElse(s.ofTask.IsNews,
 		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
-	s.taskRuns = chain{store, waits, source, []func(indexer.Change){s.onRunEnded, onTaskRun, onChild}}
+	s.taskRuns = chain{store, waits, source, []func(indexer.Change){s.onRunEnded, onTaskRun, onChild}, nil}
+	s.taskRuns.live = func(run *wire.Object) bool { return s.working.run(run) || s.running.owner(run) }
 }
 
 // from is what all sources are asked in the same way. A server that does not select by
@@ -160,6 +161,7 @@ func (s *share) followPipelineRuns() {
 	s.pipelineRuns = s.chain(s.api.tekton, crds.ResourcePipelineRuns, asked, onPipelineRun, onInner)
 	s.running = newAtWork(s.pipelineRuns.Indexer, s.succeeded)
 	s.registry.RunningPipelineRuns(s.running.count)
+	s.pipelineRuns.live = func(run *wire.Object) bool { return s.running.run(run) || s.running.owner(run) }
 }
 
 // followCustomRuns: they are somebody else's to run; each wakes the PipelineRun that
@@ -175,6 +177,7 @@ func (s *share) followCustomRuns() {
 	onCustomRun := handler.When(s.waiting.isOver, handler.WhenElse(s.ofCustom.IsNews,
 		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
 	s.customRuns = s.chain(s.api.tektonBeta, crds.ResourceCustomRuns, asked, onCustomRun)
+	s.customRuns.live = s.running.owner
 }
 
 // followPods of runs: each wakes the TaskRun that owns it, with every change of its
@@ -186,6 +189,7 @@ func (s *share) followPods() {
 
 	onPod := handler.When(s.waiting.isOver, handler.EnqueueOwner("pods", kindOf(crds.KindTaskRun), s.taskRunQueue, gone))
 	s.pods = s.chain(s.api.core, "pods", asked, handler.When(gone, s.onPodGone), onPod)
+	s.pods.live = s.working.owner
 }
 
 func kindOf(kind string) schema.GroupKind { return schema.GroupKind{Group: crds.Group, Kind: kind} }
@@ -207,21 +211,11 @@ func (s *share) chains() []chain {
 		s.pipelines, s.tasks, s.stepActions, s.accounts, s.limitRanges}
 }
 
-// keep starts the sources and the caches, which live until ctx ends.
+// keep starts the sources and the caches, which live until ctx ends. What nobody reads
+// and nobody is at work for is packed.
 func (s *share) keep(ctx context.Context, parts *errgroup.Group) {
 	for _, c := range s.chains() {
 		c.run(ctx, parts)
-	}
-	// What nobody reads and nobody is at work for is packed; a child is not while its
-	// owner is.
-	pack := func(c chain, live func(*wire.Object) bool) {
-		parts.Go(func() error { return s.cfg.pack(ctx, c.Indexer, live) })
-	}
-	pack(s.taskRuns, func(run *wire.Object) bool { return s.working.run(run) || s.running.owner(run) })
-	pack(s.pipelineRuns, func(run *wire.Object) bool { return s.running.run(run) || s.running.owner(run) })
-	pack(s.customRuns, s.running.owner)
-	pack(s.pods, s.working.owner)
-	for _, c := range []chain{s.pipelines, s.tasks, s.stepActions, s.accounts, s.limitRanges} {
-		pack(c, nil)
+		parts.Go(func() error { return s.cfg.pack(ctx, c.Indexer, c.live) })
 	}
 }
