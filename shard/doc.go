@@ -22,16 +22,16 @@
 //     claim to it, and no other claim on a part of it; the claim stands until the work has
 //     returned. Of two replicas whose claims overlap the later one sees the earlier, so no
 //     two are ever at work on one namespace, whatever division each of them has seen
-//     (TestNoTwoReplicasAreEverInsideOneShare, in package main).
+//     (main.TestNoTwoReplicasAreEverInsideOneShare).
 //  2. A replica that cannot renew its Lease has to stop before others may take it for
-//     gone: who runs a Member sees to that (TestAReplicaThatIsCutOffStopsBeforeAnotherTakesItsShare).
+//     gone: who runs a Member sees to that (main.TestAReplicaThatIsCutOffStopsBeforeAnotherTakesItsShare).
 //     Others count from when they have seen its last change, by their own clocks.
 //  3. Each namespace is in the share of exactly one shard, and that has a holder
 //     (TestEveryNamespaceIsInOneShareOfAShardThatIsThere).
 //  4. No share is heavier than the mean by more than a cell, which is a namespace or
 //     1/128 of a share (TestNoShareIsHeavierThanTheMeanByMoreThanACell).
 //  5. Where a replica takes another's place within Settle, nobody else notices
-//     (TestWhoStandsByTakesTheShareOfOneThatLeaves).
+//     (main.TestWhoStandsByTakesTheShareOfOneThatLeaves).
 //
 // The ranges are not equal parts: FNV-1a mixes so little that two hundred namespaces
 // with numbers at their ends are all in one sixteenth of the hashes

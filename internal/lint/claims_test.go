@@ -64,7 +64,11 @@ func TestPackageDocsNameTestsOfTheirPackage(t *testing.T) {
 	for name, text := range sources(t, "doc.go") {
 		for _, claim := range claimed.FindAllStringSubmatch(text, -1) {
 			in := path.Dir(name)
-			if claim[1] != "" {
+			switch claim[1] {
+			case "":
+			case "main":
+				in = "."
+			default:
 				in = claim[1]
 			}
 			if !of[in][claim[2]] {
