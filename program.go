@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"millrace/indexer"
 	"millrace/internal/inspect"
@@ -168,11 +169,13 @@ func (p *program) deliver(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- p.traces.Run(ctx) }()
+	var delivering errgroup.Group
+	delivering.Go(func() error { return p.traces.Run(ctx) })
 	return func() {
 		cancel()
-		<-ended
+		if err := delivering.Wait(); err != nil {
+			klog.FromContext(ctx).Error(err, "Spans are lost")
+		}
 	}
 }
 
