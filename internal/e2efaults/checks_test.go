@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
 	"millrace/internal/faultproxy"
@@ -75,22 +76,22 @@ func runOf(pod string) string {
 // nothingAfterTheEnd: a completed run is immutable.
 func (s *stage) nothingAfterTheEnd() error {
 	for _, r := range s.replicas {
-		ended := map[string]string{}
+		ended := map[types.NamespacedName]faultproxy.Exchange{}
 		for _, x := range r.proxy.Matching(faultproxy.On{Verb: "patch"}) {
 			if x.Resource != crds.ResourceTaskRuns || !x.Done() {
 				continue
 			}
-			if bytes.Contains(x.Body, []byte(`"startTime"`)) {
-				ended[x.Key.String()] = "" // another run, made under its name
-			}
 			if x.Sent.Before(s.rewound) {
 				continue // it has not ended any more
 			}
-			if ended[x.Key.String()] != "" {
-				return fmt.Errorf("written after its end (I5): %s, which ended with %s", x, ended[x.Key.String()])
+			end, over := ended[x.Key]
+			again := s.created[x.Key.Name] // another run, made under its name
+			if over && !(end.Sent.Before(again) && x.Sent.After(again)) {
+				return fmt.Errorf("written after its end (I5): %s, which ended with %s", x, end)
 			}
+			delete(ended, x.Key)
 			if bytes.Contains(x.Body, []byte(`"completionTime"`)) {
-				ended[x.Key.String()] = x.String()
+				ended[x.Key] = x
 			}
 		}
 	}

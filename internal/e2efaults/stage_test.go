@@ -39,11 +39,12 @@ type stage struct {
 	parts    sync.WaitGroup
 	stop     context.CancelFunc
 
-	made      map[string]int // pods that a run may have had made, by its name
-	exits     int            // how many processes may end by themselves
-	leaseless bool           // it works without a Lease
-	rewound   time.Time      // when the cluster went back to a backup
-	failed    string         // why
+	made      map[string]int       // pods that a run may have had made, by its name
+	created   map[string]time.Time // when a run was created, by its name: the last one
+	exits     int                  // how many processes may end by themselves
+	leaseless bool                 // it works without a Lease
+	rewound   time.Time            // when the cluster went back to a backup
+	failed    string               // why
 	began     time.Time
 }
 
@@ -53,7 +54,7 @@ const patience = 4 * time.Minute
 func newStage(t *testing.T, c *cluster, name string) *stage {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	s := &stage{t: t, ctx: ctx, stop: stop, cluster: c, ns: "f-" + name, dir: filepath.Join(c.root, ".build/e2e-faults", name), made: map[string]int{}, began: time.Now()}
+	s := &stage{t: t, ctx: ctx, stop: stop, cluster: c, ns: "f-" + name, dir: filepath.Join(c.root, ".build/e2e-faults", name), made: map[string]int{}, created: map[string]time.Time{}, began: time.Now()}
 	s.must(os.RemoveAll(s.dir))
 	s.must(os.MkdirAll(s.dir, 0o755))
 	s.must(c.admit(ctx, s.ns))
@@ -205,6 +206,7 @@ func (s *stage) create(name, spec string) { s.t.Helper(); s.createIn(s.ns, name,
 func (s *stage) createIn(ns, name, spec string) {
 	s.t.Helper()
 	run := fmt.Sprintf(`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: %s}, spec: {managedBy: %s, %s}}`, name, s.ns, spec)
+	s.created[name] = time.Now()
 	s.post(ns, crds.ResourceTaskRuns, run)
 	s.made[name] = 1
 }

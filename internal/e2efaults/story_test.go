@@ -89,6 +89,7 @@ func (s *stage) do(d simulation.Deed) error {
 		if err != nil {
 			return err
 		}
+		s.created[d.Name] = time.Now()
 		return client.Post().AbsPath(path).Body(body).Do(s.ctx).Error()
 	case "update":
 		body, err := s.real(d.Body)
