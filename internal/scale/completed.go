@@ -20,7 +20,7 @@ func amongCompleted(ctx context.Context, s stage, n int) (numbers, error) {
 		return nil, err
 	}
 	m := numbers{}
-	p, err := s.start("completed")
+	p, err := s.start(ctx, "completed")
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s stage) again(ctx context.Context, p *process, signal syscall.Signal, run
 	if err != nil {
 		return p, err
 	}
-	next, err := s.start("completed")
+	next, err := s.start(ctx, "completed")
 	if err != nil {
 		return p, err
 	}

@@ -16,7 +16,7 @@ func load(ctx context.Context, s stage, w workload) (n numbers, err error) {
 	if err := s.namespaces(ctx, w.namespaces()); err != nil {
 		return nil, err
 	}
-	p, err := s.start(w.name)
+	p, err := s.start(ctx, w.name)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // process is a controller at work.
@@ -17,27 +18,28 @@ type process struct {
 	cmd     *exec.Cmd
 	metrics string // host:port
 	debug   string
+	client  *http.Client
 	ended   chan struct{} // closed when it has
 }
 
 // start starts the program with its default flags, but for what a process needs that is
 // no pod: it does not know its image, and no Service leads to its webhook. More flags
 // come after these.
-func (s stage) start(part string, more ...string) (*process, error) {
-	p := &process{ended: make(chan struct{})}
+func (s stage) start(ctx context.Context, part string, more ...string) (*process, error) {
+	p := &process{client: &http.Client{Timeout: 30 * time.Second}, ended: make(chan struct{})}
 	var err error
-	if p.metrics, err = freePort(); err != nil {
+	if p.metrics, err = freePort(ctx); err != nil {
 		return nil, err
 	}
-	if p.debug, err = freePort(); err != nil {
+	if p.debug, err = freePort(ctx); err != nil {
 		return nil, err
 	}
 	log, err := os.OpenFile(filepath.Join(s.logs, part+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() //nolint:errcheck // the process has one of its own
-	p.cmd = exec.Command(s.program, append([]string{"--kubeconfig=" + s.kubeconfig, "--entrypoint-image=" + s.image,
+	defer log.Close()
+	p.cmd = exec.CommandContext(ctx, s.program, append([]string{"--kubeconfig=" + s.kubeconfig, "--entrypoint-image=" + s.image,
 		"--bind-address=" + p.metrics, "--debug-bind-address=" + p.debug, "--webhook-bind-address="}, more...)...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// It must not live longer than who measures it.
@@ -64,11 +66,11 @@ func (p *process) get(ctx context.Context, host, path string) (body []byte, stat
 	if err != nil {
 		return nil, 0, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := p.client.Do(req)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close()
 	body, err = io.ReadAll(resp.Body)
 	return body, resp.StatusCode, err
 }
@@ -102,11 +104,11 @@ func (p *process) until(ctx context.Context, what string, done func() (bool, err
 	})
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	defer l.Close() //nolint:errcheck // nobody has connected
+	defer l.Close()
 	return l.Addr().String(), nil
 }

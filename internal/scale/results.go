@@ -110,7 +110,7 @@ func withTable(page []byte, all []result) ([]byte, error) {
 func writeTable(b *bytes.Buffer, all []result) {
 	fmt.Fprintf(b, "\nMeasured on %d cores.\n\n", all[0].Cores)
 	lines := cells(all)
-	rule := []string{"---"}
+	rule := append(make([]string, 0, len(all)+3), "---")
 	for range all {
 		rule = append(rule, "--:")
 	}

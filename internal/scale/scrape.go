@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,10 +38,13 @@ func parseMetrics(text []byte) (all samples, err error) {
 }
 
 func parseSample(line string) (s sample, err error) {
-	rest := line
-	if i := strings.IndexAny(line, "{ "); i < 0 {
-		return s, fmt.Errorf("no value")
-	} else if s.name, rest = line[:i], line[i:]; rest[0] == '{' {
+	i := strings.IndexAny(line, "{ ")
+	if i < 0 {
+		return s, errors.New("no value")
+	}
+	s.name = line[:i]
+	rest := line[i:]
+	if rest[0] == '{' {
 		if s.labels, rest, err = parseLabels(rest[1:]); err != nil {
 			return s, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 func TestMetricsAreReadAsTheyAreWritten(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "requests_total", Help: "with \"quotes\" {and} braces"}, []string{"method", "path"})
-	waited := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "waited_seconds", Buckets: []float64{0.001, 0.01, 0.1}}, []string{"name"})
+	waited := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "waited_seconds", Help: "how long", Buckets: []float64{0.001, 0.01, 0.1}}, []string{"name"})
 	registry.MustRegister(requests, waited)
 	requests.WithLabelValues("GET", `a "b", {c}=\d`+"\n").Add(3)
 	requests.WithLabelValues("GET", "").Add(1e9)
@@ -24,7 +25,7 @@ func TestMetricsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	waited.WithLabelValues("others").Observe(0.05)
 	body := httptest.NewRecorder()
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(body, httptest.NewRequest("GET", "/metrics", nil))
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	all, err := parseMetrics(body.Body.Bytes())
 	if err != nil {
 		t.Fatal(err)

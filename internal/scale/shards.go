@@ -189,7 +189,7 @@ func (s stage) startTeam(ctx context.Context, n int) (all team, err error) {
 		if err != nil {
 			return all, err
 		}
-		p, err := s.start(account(i), "--kubeconfig="+config, "--pod-name=", fmt.Sprintf("--shards=%d", mostReplicas))
+		p, err := s.start(ctx, account(i), "--kubeconfig="+config, "--pod-name=", fmt.Sprintf("--shards=%d", mostReplicas))
 		if err != nil {
 			all.end()
 			return nil, err

@@ -81,7 +81,7 @@ func within(n float64) string {
 // cells are the table as text: a line for the head, and one for each row that a part
 // has measured.
 func cells(measured []result) [][]string {
-	head := []string{""}
+	head := append(make([]string, 0, len(measured)+3), "")
 	for _, r := range measured {
 		head = append(head, r.Title)
 	}

@@ -45,7 +45,12 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if from+2 < len(items) {
 		next = fmt.Sprint(from + 2)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": map[string]any{"continue": next}, "items": page})
+	body, err := json.Marshal(page)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = fmt.Fprintf(w, `{"metadata":{"continue":%q},"items":%s}`, next, body)
 }
 
 func serve(t *testing.T) (*cluster, *served) {
