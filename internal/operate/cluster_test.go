@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -65,7 +66,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// namespace makes one, and has it removed in the end.
+// namespace makes one, and has it removed in the end, if it is there still.
 func (c *cluster) namespace(t *testing.T, name string) {
 	t.Helper()
 	_, err := c.core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -73,7 +74,7 @@ func (c *cluster) namespace(t *testing.T, name string) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := c.core.Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		if err := c.core.Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}
 	})

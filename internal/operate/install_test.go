@@ -304,7 +304,7 @@ Y`)
 	within(p.t, 2*time.Minute, "the pod of a run that is gone to go", func() bool {
 		return shell(p.t, p.new.dir, "kubectl -n try get pods -o name").out == ""
 	})
-	sh(p.t, p.new.dir, "kubectl delete namespace try && kubectl delete -f "+os.Getenv("OPERATOR_CRDS"))
+	sh(p.t, p.new.dir, "kubectl delete namespace try upgrade remove && kubectl delete -f "+os.Getenv("OPERATOR_CRDS"))
 	p.asBefore("all of it is removed")
 }
 
