@@ -38,7 +38,11 @@ type Leases struct {
 	client coordination.LeaseInterface
 	cfg    Config
 
-	mu      sync.Mutex
+	// turn is held by whoever writes the Lease: the elector, which renews it, or the
+	// Member, which claims a range. It is taken before mu.
+	turn chan struct{}
+
+	mu      sync.Mutex          // guards what follows; not held while the server is asked
 	seen    map[string]sighting // by name
 	slots   map[int]occupation  // since when
 	shard   int                 // that this process holds, or wants next; -1: none
@@ -62,7 +66,7 @@ type occupation struct {
 
 // NewLeases does no I/O.
 func NewLeases(client coordination.LeaseInterface, cfg Config) *Leases {
-	return &Leases{client: client, cfg: cfg, seen: map[string]sighting{}, slots: map[int]occupation{}, shard: -1}
+	return &Leases{client: client, cfg: cfg, turn: make(chan struct{}, 1), seen: map[string]sighting{}, slots: map[int]occupation{}, shard: -1}
 }
 
 var _ resourcelock.Interface = (*Leases)(nil)
@@ -132,7 +136,7 @@ func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, no
 }
 
 func holderOf(lease *coordinationv1.Lease) string {
-	if lease.Spec.HolderIdentity == nil {
+	if lease == nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}
 	return *lease.Spec.HolderIdentity
@@ -211,34 +215,80 @@ func (l *Leases) chooseLocked(v view) int {
 
 // Create implements resourcelock.Interface.
 func (l *Leases) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.shard < 0 {
-		return errors.New("create a Lease: no shard is free")
-	}
-	lease := &coordinationv1.Lease{Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
-	lease.Name, lease.Labels = leaseName(l.shard), leaseLabels()
-	l.inscribeLocked(lease)
-	return l.wroteLocked(l.client.Create(ctx, lease, metav1.CreateOptions{}))
+	return l.inTurn(ctx, func() (*coordinationv1.Lease, error) {
+		lease := &coordinationv1.Lease{Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&record)}
+		if lease.Name = l.inscribe(lease); lease.Name == "" {
+			return nil, errors.New("create a Lease: no shard is free")
+		}
+		lease.Labels = leaseLabels()
+		return l.client.Create(ctx, lease, metav1.CreateOptions{})
+	})
 }
 
 // Update implements resourcelock.Interface.
 func (l *Leases) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.inTurn(ctx, func() (*coordinationv1.Lease, error) {
+		lease, ours := l.last()
+		if lease == nil {
+			return nil, errors.New("update a Lease: none was read")
+		}
+		if record.HolderIdentity == "" { // it is given back, once all work has ended
+			if !ours {
+				return nil, errors.New("give a Lease back: it is another replica's by now")
+			}
+			l.intend(nil)
+		}
+		lease.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
+		l.inscribe(lease)
+		return l.client.Update(ctx, lease, metav1.UpdateOptions{})
+	})
+}
+
+// write puts a claim, nil for none, on the Lease that this process holds.
+func (l *Leases) write(ctx context.Context, claim *Range) error {
+	return l.inTurn(ctx, func() (*coordinationv1.Lease, error) {
+		lease, ours := l.last()
+		if !ours {
+			return nil, errors.New("claim a range: no Lease is held")
+		}
+		l.intend(claim)
+		l.inscribe(lease)
+		return l.client.Update(ctx, lease, metav1.UpdateOptions{})
+	})
+}
+
+// inTurn writes the Lease when nobody else does, and takes the answer in. After one that
+// was lost nobody knows what is stored: the elector then reads the Lease again.
+func (l *Leases) inTurn(ctx context.Context, write func() (*coordinationv1.Lease, error)) error {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return ctx.Err() //nolint:wrapcheck // The elector looks for what the API server said.
+	}
+	lease, err := write()
+	if err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mine == nil {
-		return errors.New("update a Lease: none was read")
-	}
-	lease := l.mine.DeepCopy()
-	lease.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
-	if record.HolderIdentity == "" { // it is given back, once all work has ended
-		if holderOf(l.mine) != l.cfg.Identity {
-			return errors.New("give a Lease back: it is another replica's by now")
-		}
-		l.claim = nil
-	}
-	l.inscribeLocked(lease)
-	return l.wroteLocked(l.client.Update(ctx, lease, metav1.UpdateOptions{}))
+	l.mine, l.held = lease, holderOf(lease) == l.cfg.Identity
+	return nil
+}
+
+// last is a copy of the Lease as it was read or written last, and whether this process
+// holds it.
+func (l *Leases) last() (lease *coordinationv1.Lease, ours bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mine.DeepCopy(), l.held && holderOf(l.mine) == l.cfg.Identity
+}
+
+// intend is what the Lease shall say from the next write on.
+func (l *Leases) intend(claim *Range) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claim = claim
 }
 
 // RecordEvent, Identity and Describe implement resourcelock.Interface.
@@ -249,19 +299,6 @@ func (l *Leases) Identity() string { return l.cfg.Identity }
 
 // Describe is for the log.
 func (l *Leases) Describe() string { return leasePrefix + "*" }
-
-// write puts a claim, nil for none, on the Lease that this process holds.
-func (l *Leases) write(ctx context.Context, claim *Range) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.held || holderOf(l.mine) != l.cfg.Identity {
-		return errors.New("claim a range: no Lease is held")
-	}
-	l.claim = claim
-	lease := l.mine.DeepCopy()
-	l.inscribeLocked(lease)
-	return l.wroteLocked(l.client.Update(ctx, lease, metav1.UpdateOptions{}))
-}
 
 // weigh has the next renewal tell what a range weighs.
 func (l *Leases) weigh(r Range, w Weights) {
@@ -292,7 +329,11 @@ func (l *Leases) divide(ctx context.Context, v view, next Division) error {
 	return nil
 }
 
-func (l *Leases) inscribeLocked(lease *coordinationv1.Lease) {
+// inscribe puts on a Lease what it shall say, and returns the name of the one that this
+// process holds, or wants; "" if there is none.
+func (l *Leases) inscribe(lease *coordinationv1.Lease) (name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.claim != nil {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, onClaim, l.claim.String())
 	} else {
@@ -301,17 +342,10 @@ func (l *Leases) inscribeLocked(lease *coordinationv1.Lease) {
 	if l.weights != "" {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, onWeights, l.weights)
 	}
-}
-
-// wroteLocked takes the answer to a write. After one that was lost nobody knows what
-// is stored: the elector then reads the Lease again.
-func (l *Leases) wroteLocked(lease *coordinationv1.Lease, err error) error {
-	if err != nil {
-		return err //nolint:wrapcheck // The elector looks for what the API server said.
+	if l.shard < 0 {
+		return ""
 	}
-	l.mine = lease
-	l.held = holderOf(lease) == l.cfg.Identity
-	return nil
+	return leaseName(l.shard)
 }
 
 // holds is the shard that this process holds.

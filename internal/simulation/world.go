@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,6 +43,8 @@ type Setting struct {
 	Grants []Grant
 	// Invariants are checked. Default: Invariants().
 	Invariants []Invariant
+	// Replicas are at work. Default: as many as the workload has.
+	Replicas int
 }
 
 // World is one simulation while it runs.
@@ -136,7 +139,7 @@ func newWorld(p Plan, s Setting) *World {
 
 // unfold lets everything happen, and returns when it has.
 func (w *World) unfold() {
-	for i := range w.workload.replicas(w.Plan) {
+	for i := range cmp.Or(w.setting.Replicas, w.workload.replicas(w.Plan)) {
 		w.Agenda.After(w.Plan.Seed.Between(0, time.Second, "start", fmt.Sprint(i)), func() { w.start(fmt.Sprint("millrace-", i)) })
 	}
 	w.workload.Users(w)

@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/sharding"
+
+	"millrace/internal/simulation/apiserver"
+)
+
+// ShardedInvariants are those of replicas that share the work: nobody leads, and each
+// has a part of everything in its caches.
+func ShardedInvariants() []Invariant {
+	alone := []string{"I7", "I8", "I9b"}
+	all := slices.DeleteFunc(Invariants(), func(i Invariant) bool { return slices.Contains(alone, i.ID) })
+	return append(all,
+		Invariant{"I7s", "the caches of all replicas together are what the server has, each object once", sharesAreTrue},
+		Invariant{"I8s", "every write insists on what it was decided for, and is made by who claims its namespace", writesAreClaimed},
+	)
+}
+
+func sharesAreTrue(f *Facts, report report) Check {
+	return Check{End: func() {
+		for resource, held := range f.Held {
+			sum := 0.0
+			for _, metrics := range f.Metrics {
+				sum += max(0, metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`)) // a replica without a share has none
+			}
+			if sum != float64(held) {
+				report("all together have %g %s in their caches, the server %d", sum, resource, held)
+			}
+		}
+	}}
+}
+
+// A claim is what the holder of a shard's Lease may work on, as it stood for a while.
+type claim struct {
+	lease, pod, text string
+	to               time.Time // when it was taken back, or another replica had the Lease; zero: it stands
+	renewed          time.Time // when the last renewal was sent
+}
+
+func (c *claim) holds(namespace string) bool {
+	from, to, _ := strings.Cut(c.text, "-")
+	hash := "0x" + sharding.HashField(namespace)
+	return !sharding.HexLess(hash, from) && sharding.HexLess(hash, to)
+}
+
+// writesAreClaimed is told by the Leases alone who may write what, and hashes with the
+// API's own library.
+func writesAreClaimed(f *Facts, report report) Check {
+	var claims []*claim // in the order of their beginnings
+	renew := func(e apiserver.Exchange) {
+		lease := apiserver.As[coordinationv1.Lease](e.After)
+		pod, text := "", lease.Annotations["millrace/claim"]
+		if lease.Spec.HolderIdentity != nil {
+			pod = *lease.Spec.HolderIdentity
+		}
+		for _, c := range claims {
+			if c.lease == lease.Name && c.to.IsZero() && (c.pod != pod || c.text != text) {
+				c.to = e.At
+			}
+		}
+		at := slices.IndexFunc(claims, func(c *claim) bool { return c.lease == lease.Name && c.to.IsZero() })
+		if at < 0 && pod != "" && text != "" {
+			claims = append(claims, &claim{lease: lease.Name, pod: pod, text: text})
+			at = len(claims) - 1
+		}
+		if at >= 0 {
+			claims[at].renewed = e.Sent
+		}
+	}
+	return Check{See: func(e apiserver.Exchange) {
+		if e.Resource == "leases" && e.Committed() && e.After != nil && strings.HasPrefix(e.Key.Name, "millrace-shard-") && program(e.Actor) {
+			renew(e)
+			return
+		}
+		if !program(e.Actor) || !work(e.Request) || !e.Committed() {
+			return
+		}
+		if what := missing(e); what != "" {
+			report("%s insists on no %s", e.Request, what)
+		}
+		pod, _, _ := strings.Cut(e.Actor, ".")
+		mine := slices.ContainsFunc(claims, func(c *claim) bool {
+			return c.pod == pod && c.holds(e.Key.Namespace) && (c.to.IsZero() || !e.Sent.After(c.to)) && e.Sent.Sub(c.renewed) <= f.RenewDeadline
+		})
+		if !mine {
+			report("%s, and %s has no claim on the namespace", e.Request, e.Actor)
+		}
+	}}
+}
