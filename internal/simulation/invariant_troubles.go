@@ -178,13 +178,16 @@ func (d departures) recent(s Sample) map[string]int {
 
 // metric reads one of a text; -1 if it is not there.
 func metric(text, name string) float64 {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			if err == nil {
-				return v
-			}
-		}
+	rest, ok := strings.CutPrefix(text, name+" ")
+	if !ok {
+		_, rest, ok = strings.Cut(text, "\n"+name+" ")
+	}
+	if !ok {
+		return -1
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+		return v
 	}
 	return -1
 }
