@@ -90,12 +90,23 @@ func (s *stage) nothingAfterTheEnd() error {
 				return fmt.Errorf("written after its end (I5): %s, which ended with %s", x, end)
 			}
 			delete(ended, x.Key)
-			if bytes.Contains(x.Body, []byte(`"completionTime"`)) {
+			if ends(x.Body) {
 				ended[x.Key] = x
 			}
 		}
 	}
 	return nil
+}
+
+// ends tells whether a patch ends a run, and not an attempt, which is filed away with a
+// time of its own.
+func ends(patch []byte) bool {
+	var p struct {
+		Status struct {
+			CompletionTime *metav1.Time `json:"completionTime"`
+		} `json:"status"`
+	}
+	return json.Unmarshal(patch, &p) == nil && p.Status.CompletionTime != nil
 }
 
 // writesInsist: on a version, or on a UID.
