@@ -7,6 +7,7 @@ import (
 
 	"millrace/internal/option"
 	"millrace/internal/tracing"
+	"millrace/shard"
 )
 
 // config is every setting of the program that is its own. Nobody else reads flags, the
@@ -75,7 +76,7 @@ func (c *config) rows() []row {
 		{"debug-bind-address", "DEBUG_BIND_ADDRESS", "debug.bindAddress", option.Text(&c.debugBind, "127.0.0.1:6060"), "host:port that serves /debug/pipeline, /debug/key and /debug/pprof: to the machine itself, and to others with a token that may get these paths; empty for none"},
 		{"webhook-bind-address", "WEBHOOK_BIND_ADDRESS", "webhook.bindAddress", option.Text(&c.webhookBind, ":8443"), "host:port that serves the webhook, which every replica has; empty for none"},
 		{"webhook-service", "WEBHOOK_SERVICE", "webhook.service", option.Text(&c.webhookService, "millrace-webhook"), "name of the Service by which the API server reaches the webhook"},
-		{"shards", "SHARDS", "sharding.shards", option.Number(&c.shards, 0, 0, 64), "how many replicas share the namespaces among them, at the most: more stand by. All replicas must have the same value. 0: one replica leads, and does all of the work"},
+		{"shards", "SHARDS", "sharding.shards", option.Number(&c.shards, 0, 0, shard.Most), "how many replicas share the namespaces among them, at the most: more stand by. 0: one replica leads, and does all of the work"},
 		{"leader-elect", "LEADER_ELECT", "leaderElection.leaderElect", option.Boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
 		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", "leaderElection.leaseDuration", option.Duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
 		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", "leaderElection.renewDeadline", option.Duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},

@@ -389,6 +389,22 @@ func TestASlowWorkerIsWaitedFor(t *testing.T) {
 	})
 }
 
+// While the number of shards is changed, those who have the old one see those who have
+// the new one.
+func TestMoreShardsDoNotHideFromThoseWhoKnowOfLess(t *testing.T) {
+	inTown(t, 1, func(w *town) {
+		a := w.join("a")
+		time.Sleep(10 * time.Second)
+		w.cfg.shards = 8
+		b, c := w.join("b"), w.join("c")
+		time.Sleep(time.Minute)
+		w.shares("a", "b", "c")
+		for _, m := range []*townsman{a, b, c} {
+			m.leave()
+		}
+	})
+}
+
 // What grows is noticed: the boundary moves to where the halves weigh the same.
 func TestBoundariesFollowTheWeight(t *testing.T) {
 	inTown(t, 2, func(w *town) {

@@ -21,9 +21,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// Most is how many shards there can be.
+const Most = 64
+
 // Config is how many shards there are, and who this process is.
 type Config struct {
-	// Shards is how many replicas may share the work. All replicas must agree.
+	// Shards is how many replicas may share the work, Most at the most.
 	Shards int
 	// Identity names this process, as in a leader's Lease.
 	Identity string
@@ -80,7 +83,7 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := view{slots: make([]slot, l.cfg.Shards)}
+	v := view{slots: make([]slot, Most)} // whoever has more shards than this process is seen, too
 	now, there := time.Now(), map[string]bool{}
 	for i := range list.Items {
 		lease := &list.Items[i]
@@ -88,7 +91,7 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 		if l.seen[lease.Name].version != lease.ResourceVersion {
 			l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
 		}
-		if shard, ok := shardOf(lease.Name); ok && shard < l.cfg.Shards {
+		if shard, ok := shardOf(lease.Name); ok {
 			v.slots[shard] = l.slotLocked(ctx, lease, now)
 		} else if lease.Name == DivisionLease {
 			v.lease = lease

@@ -32,7 +32,7 @@ func shardOf(name string) (shard int, ok bool) {
 		return 0, false
 	}
 	shard, err := strconv.Atoi(number)
-	return shard, err == nil && shard >= 0 && leaseName(shard) == name
+	return shard, err == nil && shard >= 0 && shard < Most && leaseName(shard) == name
 }
 
 // A view is what all Leases said at one moment.
@@ -125,8 +125,6 @@ func (v view) divide(settled time.Duration) (Division, bool) {
 		lone = lone || has && (s.silent || time.Since(s.since) >= settled)
 		late = late || !has && time.Since(s.since) >= settled
 	}
-	// Shards that this process does not know of: somebody runs with more of them, or did.
-	lone = lone || slices.ContainsFunc(v.division.shards(), func(s int) bool { return s >= len(v.slots) })
 	if lone {
 		return next, true
 	}
