@@ -24,8 +24,10 @@ export PORT=${PORT:-7643}
 build() {
   make build
   go build -o .build/bin/scale ./internal/scale
-  say "kwok (a minute or two, once)"
-  go -C internal/tools/kwok build -o "$PWD/.build/bin/kwok" sigs.k8s.io/kwok/cmd/kwok
+  if ! [ .build/bin/kwok -nt internal/tools/kwok/go.sum ]; then
+    say "kwok (a minute or two, once)"
+    go -C internal/tools/kwok build -o "$PWD/.build/bin/kwok" sigs.k8s.io/kwok/cmd/kwok
+  fi
 }
 
 started=no kwok=
