@@ -120,7 +120,7 @@ func (s *Server) Orphans() []Orphan {
 			alive[o.GetUID()] = true
 		}
 	}
-	var found []Orphan
+	var found []Orphan //nolint:prealloc // most often there are none
 	for _, resource := range sortedKeys(s.objects) {
 		left := map[types.NamespacedName]*Object{}
 		for key, o := range s.objects[resource] {

@@ -27,7 +27,7 @@ func TestAVersionStaysWhatItWasWhateverComesAfterIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if apiserver.As[corev1.Pod](o) != apiserver.As[corev1.Pod](o) {
+			if one, other := apiserver.As[corev1.Pod](o), apiserver.As[corev1.Pod](o); one != other {
 				t.Error("two who ask get two pods")
 			}
 			versions, were = append(versions, o), append(were, inGo(t, o))
