@@ -34,7 +34,6 @@ type town struct {
 	version int
 	at      map[string]shard.Range // by replica: what it works on
 	begun   map[string]int
-	diary   []string
 	weights shard.Weights
 }
 
@@ -65,15 +64,18 @@ type townsman struct {
 	crashed bool  // nothing that it does is done any more
 }
 
-// join starts a replica.
-func (w *town) join(name string) *townsman {
+// join starts a replica, whose workers end at once.
+func (w *town) join(name string) *townsman { return w.joinSlow(name, 0) }
+
+func (w *town) joinSlow(name string, drain time.Duration) *townsman {
 	ctx, stop := context.WithCancel(w.t.Context())
-	m := &townsman{town: w, name: name, gone: make(chan struct{}), stop: stop}
+	m := &townsman{town: w, name: name, gone: make(chan struct{}), stop: stop, drain: drain}
+	cfg := w.cfg
 	leases := shard.NewLeases(&townLeases{m: m}, shard.Config{Shards: w.cfg.shards, Identity: name, LeaseDuration: w.cfg.leaseDuration})
 	member := shard.NewMember(leases, shard.MemberConfig{Poll: w.cfg.retryPeriod, Settle: w.cfg.leaseDuration, Weigh: m.weigh})
 	go func() {
 		defer close(m.gone)
-		m.err = lead(ctx, w.cfg, leases, ignore, func(ctx context.Context) error { return member.Run(ctx, m.work) }, func(error) { m.ends() })
+		m.err = lead(ctx, cfg, leases, ignore, func(ctx context.Context) error { return member.Run(ctx, m.work) }, func(error) { m.ends() })
 	}()
 	return m
 }
@@ -372,8 +374,7 @@ func TestAReplicaThatIsCutOffStopsBeforeAnotherTakesItsShare(t *testing.T) {
 // A replica that takes its time to end makes the others wait, and nothing worse.
 func TestASlowWorkerIsWaitedFor(t *testing.T) {
 	inTown(t, 4, func(w *town) {
-		a := w.join("a")
-		a.drain = 25 * time.Second
+		a := w.joinSlow("a", 25*time.Second)
 		time.Sleep(10 * time.Second)
 		b := w.join("b")
 		time.Sleep(w.cfg.leaseDuration + 10*time.Second)
@@ -442,8 +443,7 @@ func (w *town) turmoil(chance *rand.Rand) {
 	for n := range 40 {
 		switch pick := chance.IntN(10); {
 		case pick < 4 && len(alive) < 6:
-			m := w.join(fmt.Sprint("replica-", n))
-			m.drain = time.Duration(chance.IntN(8000)) * time.Millisecond
+			m := w.joinSlow(fmt.Sprint("replica-", n), time.Duration(chance.IntN(8000))*time.Millisecond)
 			all, alive = append(all, m), append(alive, m)
 		case len(alive) == 0:
 		case pick < 6:

@@ -47,13 +47,13 @@ func (f *Filter) pass(o *wire.Object, take func(*wire.Object) error) error {
 // hear of has brought the stream further, too.
 func (f *Filter) news(o *wire.Object, take func(*wire.Object) error) error {
 	if !f.ours(o.Key()) {
-		f.Sink.Bookmark(o.ResourceVersion())
+		f.Bookmark(o.ResourceVersion())
 		return nil
 	}
 	return take(o)
 }
 
-// Item, Add, Update, Delete and Found implement reflector.Sink.
+// Item implements reflector.Sink.
 func (f *Filter) Item(o *wire.Object) error { return f.pass(o, f.Sink.Item) }
 
 // Add is Item.

@@ -294,7 +294,7 @@ func (l *Leases) intend(claim *Range) {
 	l.claim = claim
 }
 
-// RecordEvent, Identity and Describe implement resourcelock.Interface.
+// RecordEvent implements resourcelock.Interface. Nobody is told.
 func (l *Leases) RecordEvent(string) {}
 
 // Identity is this process.

@@ -93,11 +93,11 @@ func (m *Member) work(ctx context.Context, r Range, work func(context.Context, R
 }
 
 // await returns a range that is this replica's to work on; false when ctx ends.
-func (m *Member) await(ctx context.Context) (r Range, ok bool) {
+func (m *Member) await(ctx context.Context) (Range, bool) {
 	defer m.waiting.Store(nil)
 	for ctx.Err() == nil {
-		again, err := false, error(nil)
-		if r, ok, again, err = m.claim(ctx); ok {
+		r, ok, again, err := m.claim(ctx)
+		if ok {
 			return r, true
 		}
 		if err != nil && ctx.Err() == nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -120,9 +119,9 @@ func (s stage) killOne(ctx context.Context, all team, where []string, auditLog s
 		both, ctx := errgroup.WithContext(ctx)
 		both.Go(func() error { return s.runAmong(ctx, fmt.Sprintf("killed-%d", began.Unix()), where) })
 		both.Go(func() error {
-			time.Sleep(time.Second)
+			err := pause(ctx, time.Second)
 			all[0].end(syscall.SIGKILL)
-			return nil
+			return err
 		})
 		return both.Wait()
 	})
@@ -144,11 +143,9 @@ func (s stage) runAmong(ctx context.Context, name string, where []string) (err e
 	if err != nil {
 		return err
 	}
-	var open sync.Map // what has not succeeded yet
 	names := make([]string, len(where))
 	err = inParallel(ctx, len(where), func(ctx context.Context, i int) error {
 		h, err := create(ctx, s.tekton, "taskruns", where[i], body(i))
-		open.Store(where[i], h.Metadata.Name)
 		names[i] = h.Metadata.Name
 		return err
 	})
@@ -160,29 +157,42 @@ func (s stage) runAmong(ctx context.Context, name string, where []string) (err e
 			return s.tekton.Delete().Namespace(where[i]).Resource("taskruns").Name(names[i]).Do(ctx).Error()
 		}))
 	}()
+	ended := 0
 	return poll(ctx, "the runs among the completed ones", func() (bool, error) {
-		left := 0
-		for namespace, run := range open.Range {
-			answer, err := s.tekton.Get().Namespace(namespace.(string)).Resource("taskruns").Name(run.(string)).Do(ctx).Raw()
-			if err != nil {
+		for ; ended < len(where); ended++ {
+			if over, err := s.over(ctx, where[ended], names[ended]); !over || err != nil {
+				s.progress.at(name, ended, len(where), "runs")
 				return false, err
-			}
-			var h head
-			if err := json.Unmarshal(answer, &h); err != nil {
-				return false, err
-			}
-			switch h.succeeded() {
-			case "True":
-				open.Delete(namespace)
-			case "False":
-				return false, fmt.Errorf("run %s in %s has failed", run, namespace)
-			default:
-				left++
 			}
 		}
-		s.progress.at(name, len(where)-left, len(where), "runs")
-		return left == 0, nil
+		return true, nil
 	})
+}
+
+// over tells whether a run has succeeded; one that has failed is an error.
+func (s stage) over(ctx context.Context, namespace, run string) (bool, error) {
+	answer, err := s.tekton.Get().Namespace(namespace).Resource("taskruns").Name(run).Do(ctx).Raw()
+	if err != nil {
+		return false, err
+	}
+	var h head
+	if err := json.Unmarshal(answer, &h); err != nil {
+		return false, err
+	}
+	if h.succeeded() == "False" {
+		return false, fmt.Errorf("run %s in %s has failed", run, namespace)
+	}
+	return h.succeeded() == "True", nil
+}
+
+// pause lets time pass, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // cached is the bytes of all objects in a replica's caches.
@@ -316,7 +326,7 @@ func (w *writings) during(ctx context.Context, log string, do func(context.Conte
 	both, following := errgroup.WithContext(following)
 	both.Go(func() error { return audit.Follow(following, log, w.see) })
 	err := do(ctx)
-	time.Sleep(2 * time.Second) // the log is written a little later
+	err = errors.Join(err, pause(ctx, 2*time.Second)) // the log is written a little later
 	stop()
 	return errors.Join(err, both.Wait())
 }

@@ -49,46 +49,61 @@ func (c *claim) holds(namespace string) bool {
 	return !sharding.HexLess(hash, from) && sharding.HexLess(hash, to)
 }
 
-// writesAreClaimed is told by the Leases alone who may write what, and hashes with the
-// API's own library.
-func writesAreClaimed(f *Facts, report report) Check {
-	var claims []*claim // in the order of their beginnings
-	renew := func(e apiserver.Exchange) {
-		lease := apiserver.As[coordinationv1.Lease](e.After)
-		pod, text := "", lease.Annotations["millrace/claim"]
-		if lease.Spec.HolderIdentity != nil {
-			pod = *lease.Spec.HolderIdentity
-		}
-		for _, c := range claims {
-			if c.lease == lease.Name && c.to.IsZero() && (c.pod != pod || c.text != text) {
-				c.to = e.At
-			}
-		}
-		at := slices.IndexFunc(claims, func(c *claim) bool { return c.lease == lease.Name && c.to.IsZero() })
-		if at < 0 && pod != "" && text != "" {
-			claims = append(claims, &claim{lease: lease.Name, pod: pod, text: text})
-			at = len(claims) - 1
-		}
-		if at >= 0 {
-			claims[at].renewed = e.Sent
+// claimLog is what was claimed, by whom and when, as the Leases alone tell.
+type claimLog struct{ claims []*claim }
+
+// see takes in a write of a Lease.
+func (l *claimLog) see(e apiserver.Exchange) {
+	lease := apiserver.As[coordinationv1.Lease](e.After)
+	pod, text := "", lease.Annotations["millrace/claim"]
+	if lease.Spec.HolderIdentity != nil {
+		pod = *lease.Spec.HolderIdentity
+	}
+	var stands *claim
+	for _, c := range l.claims {
+		switch {
+		case c.lease != lease.Name || !c.to.IsZero():
+		case c.pod != pod || c.text != text:
+			c.to = e.At
+		default:
+			stands = c
 		}
 	}
+	if stands == nil && pod != "" && text != "" {
+		stands = &claim{lease: lease.Name, pod: pod, text: text}
+		l.claims = append(l.claims, stands)
+	}
+	if stands != nil {
+		stands.renewed = e.Sent
+	}
+}
+
+// allows tells whether who has sent a write claimed its namespace then.
+func (l *claimLog) allows(e apiserver.Exchange, patience time.Duration) bool {
+	pod, _, _ := strings.Cut(e.Actor, ".")
+	return slices.ContainsFunc(l.claims, func(c *claim) bool {
+		return c.pod == pod && c.holds(e.Key.Namespace) && (c.to.IsZero() || !e.Sent.After(c.to)) && e.Sent.Sub(c.renewed) <= patience
+	})
+}
+
+// writesAreClaimed hashes with the API's own library.
+func writesAreClaimed(f *Facts, report report) Check {
+	var claimed claimLog
 	return Check{See: func(e apiserver.Exchange) {
-		if e.Resource == "leases" && e.Committed() && e.After != nil && strings.HasPrefix(e.Key.Name, "millrace-shard-") && program(e.Actor) {
-			renew(e)
+		if !program(e.Actor) || !e.Committed() {
 			return
 		}
-		if !program(e.Actor) || !work(e.Request) || !e.Committed() {
+		if e.Resource == "leases" && e.After != nil && strings.HasPrefix(e.Key.Name, "millrace-shard-") {
+			claimed.see(e)
+			return
+		}
+		if !work(e.Request) {
 			return
 		}
 		if what := missing(e); what != "" {
 			report("%s insists on no %s", e.Request, what)
 		}
-		pod, _, _ := strings.Cut(e.Actor, ".")
-		mine := slices.ContainsFunc(claims, func(c *claim) bool {
-			return c.pod == pod && c.holds(e.Key.Namespace) && (c.to.IsZero() || !e.Sent.After(c.to)) && e.Sent.Sub(c.renewed) <= f.RenewDeadline
-		})
-		if !mine {
+		if !claimed.allows(e, f.RenewDeadline) {
 			report("%s, and %s has no claim on the namespace", e.Request, e.Actor)
 		}
 	}}
