@@ -45,7 +45,8 @@
 //  6. After an error of the server's (ServerTrouble) a key backs off for at least
 //     the server's Retry-After, of which five minutes are believed, and at most
 //     TroubleCeiling, and a long outage does not count against it afterwards. After
-//     a conflict, or with Requeue, it backs off for five seconds at most; where the
+//     a conflict, or with Requeue, it backs off for a tenth of a second, twice as long
+//     each time, and five seconds at most; where the
 //     program lacks a right, for a second, twice as long each time, and at most
 //     TroubleCeiling.
 //     (TestServerTroubleIsCappedAndItsRetryAfterObeyed,

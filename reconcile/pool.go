@@ -263,7 +263,7 @@ func (p *Pool) settle(done Reconciled) {
 		p.queue.Forget(done.Key)
 		p.queue.AddAfter(done.Key, done.Result.RequeueAfter, p.cause(eventRequeueAfter))
 	case Requeued:
-		p.queue.AddRateLimitedWithin(done.Key, 0, soonCeiling, p.cause("requeue"))
+		p.queue.AddRateLimitedWithin(done.Key, p.doubled(done.Key, soonBase, soonCeiling), soonCeiling, p.cause("requeue"))
 	case Failed:
 		if panicked := (*PanicError)(nil); errors.As(done.Err, &panicked) {
 			atLeast := p.loops.poison(done.Key, done.Err, time.Now())
@@ -272,17 +272,17 @@ func (p *Pool) settle(done Reconciled) {
 		}
 		retryAfter, trouble := p.cfg.Trouble(done.Err)
 		if lacksRight(done.Err) {
-			retryAfter, trouble = min(time.Second<<min(p.queue.NumRequeues(done.Key), 10), p.cfg.TroubleCeiling), true
+			retryAfter, trouble = p.doubled(done.Key, time.Second, p.cfg.TroubleCeiling), true
 		}
 		if trouble {
 			p.queue.AddTroubled(done.Key, retryAfter, p.cfg.TroubleCeiling, p.cause("retry"))
 			return
 		}
-		ceiling := time.Duration(math.MaxInt64)
+		atLeast, ceiling := time.Duration(0), time.Duration(math.MaxInt64)
 		if apierrors.IsConflict(done.Err) {
-			ceiling = soonCeiling
+			atLeast, ceiling = p.doubled(done.Key, soonBase, soonCeiling), soonCeiling
 		}
-		p.queue.AddRateLimitedWithin(done.Key, 0, ceiling, p.cause("retry"))
+		p.queue.AddRateLimitedWithin(done.Key, atLeast, ceiling, p.cause("retry"))
 	}
 	if answered(done.Err) {
 		p.queue.Release(releases, p.cfg.ReleaseGap)
@@ -293,6 +293,15 @@ func (p *Pool) settle(done Reconciled) {
 // and nobody gives a right back within milliseconds: three keys asked thirty times in as
 // many seconds (seed 1243). Nor is it to be slept over once the right is there.
 func lacksRight(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// doubled is a pause of at least first, twice as long with each failure of the key.
+func (p *Pool) doubled(key types.NamespacedName, first, most time.Duration) time.Duration {
+	return min(first<<min(p.queue.NumRequeues(key), 10), most)
+}
+
+// soonBase is the shortest backoff after a conflict: until what was written is in the
+// cache the key would meet it again, eight times in the first second (seed 1374).
+const soonBase = 100 * time.Millisecond
 
 // soonCeiling is the longest backoff after a conflict, and of a key that asks for another
 // run soon, which is what most reconciles make of a conflict. Somebody else was quicker,

@@ -22,8 +22,8 @@ type Func func(ctx context.Context, key types.NamespacedName) (Result, error)
 // Result says when the key should run again, if the error is nil; with an error
 // it is ignored. The zero Result: when there is news.
 type Result struct {
-	// Requeue asks for another run soon, with the delays of a failing key, of five
-	// seconds at most.
+	// Requeue asks for another run soon: after a tenth of a second, twice as long each
+	// time in a row, and five seconds at most.
 	Requeue bool
 	// RequeueAfter asks for another run after this time, unless one comes
 	// earlier. A negative one is a moment that has passed before the reconcile
@@ -64,8 +64,8 @@ const (
 	// RequeuedAfter: Result{RequeueAfter: d}, nil. The failures are forgotten,
 	// and the key runs after d.
 	RequeuedAfter Outcome = "requeue_after"
-	// Requeued: Result{Requeue: true}, nil. The key runs after the limiter's
-	// delay, which grows to five seconds, until a run that asks for nothing.
+	// Requeued: Result{Requeue: true}, nil. The key runs after a delay that grows from
+	// a tenth of a second to five seconds, until a run that asks for nothing.
 	Requeued Outcome = "requeue"
 	// Failed: an error, a panic, or a timeout. As Requeued, and logged.
 	Failed Outcome = "error"
