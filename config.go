@@ -80,7 +80,7 @@ func (c *config) rows() []row {
 		{"leader-elect", "LEADER_ELECT", "leaderElection.leaderElect", option.Boolean(&c.leaderElect, true), "work only while holding the Lease millrace-controller; caches are kept warm all the time"},
 		{"leader-elect-lease-duration", "LEADER_ELECT_LEASE_DURATION", "leaderElection.leaseDuration", option.Duration(&c.leaseDuration, 15*time.Second), "how long others wait for a leader that has gone silent"},
 		{"leader-elect-renew-deadline", "LEADER_ELECT_RENEW_DEADLINE", "leaderElection.renewDeadline", option.Duration(&c.renewDeadline, 10*time.Second), "how long the leader tries to renew before it stops working"},
-		{"leader-elect-retry-period", "LEADER_ELECT_RETRY_PERIOD", "leaderElection.retryPeriod", option.Duration(&c.retryPeriod, 2*time.Second), "pause between tries to get or renew the Lease"},
+		{"leader-elect-retry-period", "LEADER_ELECT_RETRY_PERIOD", "leaderElection.retryPeriod", option.Duration(&c.retryPeriod, time.Second), "pause between tries to get or renew the Lease"},
 		{"pod-name", "POD_NAME", "", option.Text(&c.podName, ""), "name of the pod that the program runs in; the Deployment sets the variable"},
 		{"entrypoint-image", "ENTRYPOINT_IMAGE", "entrypoint.image", option.Text(&c.entrypointImage, ""), "image that holds /entrypoint, as the nodes can pull it (default: the image of the pod that the program runs in)"},
 		{"entrypoint-mode", "ENTRYPOINT_MODE", "entrypoint.mode", option.Choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
