@@ -77,3 +77,21 @@ func TestAnAttemptBeginsAfterTheOneBefore(t *testing.T) {
 		t.Errorf("it began at %s, and the first ended at %s", at, ended)
 	}
 }
+
+// A server that is an hour ahead has made the pod in an hour, and the run says all the
+// same what it waits for.
+func TestWhatAPodWaitsForIsToldByThisClock(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	run := &crds.TaskRun{}
+	run.Status.StartTime = &metav1.Time{Time: now.Add(-time.Minute)}
+	for made, want := range map[time.Time]time.Time{
+		now.Add(-time.Second):               now.Add(7 * time.Second),
+		now.Add(time.Hour - 59*time.Second): now.Add(-52 * time.Second),
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(made)}}
+		d := decision{observation: observation{Run: run, Pod: pod}, now: now}
+		if got := d.explainAt(); !got.Equal(want) {
+			t.Errorf("made at %s: told at %s, want %s", made, got, want)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (d decision) awaitClaims(status crds.TaskRunStatus, p Plan) Plan {
 func (d decision) suspects(claims []string) []string {
 	complaint := unschedulable(d.Pod)
 	waits := d.Pod.Spec.NodeName == "" && (complaint == "" || strings.Contains(complaint, "unbound immediate PersistentVolumeClaims"))
-	if waits && !d.now.Before(explainAt(d.Pod, d.config)) {
+	if waits && !d.now.Before(d.explainAt()) {
 		return claims
 	}
 	return slices.DeleteFunc(claims, func(name string) bool {

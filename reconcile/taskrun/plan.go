@@ -778,7 +778,7 @@ func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
 // await says what a pod waits for, unless it is too early to say.
 func (d decision) await(status crds.TaskRunStatus, until time.Time) Plan {
 	condition, sure := pending(d.Pod)
-	explain := explainAt(d.Pod, d.config)
+	explain := d.explainAt()
 	if !sure && d.now.Before(explain) {
 		if d.Run.HasStarted() && d.Run.Succeeded().Reason == string(crds.TaskRunReasonStarted) {
 			return Plan{Why: "the pod is starting", Requeue: d.poll(explain.Sub(d.now))}

@@ -198,7 +198,13 @@ func silent(pod *corev1.Pod) bool {
 }
 
 // explainAt is when a run begins to say what it waits for: earlier, every pod
-// would cost a write or two for words that nobody has time to read.
-func explainAt(pod *corev1.Pod, c Config) time.Time {
-	return pod.CreationTimestamp.Add(c.explainPendingAfter())
+// would cost a write or two for words that nobody has time to read. A server whose clock
+// is ahead says that the pod is yet to be made: it was after the attempt had begun, by
+// this clock (seed 1446).
+func (d decision) explainAt() time.Time {
+	made := d.Pod.CreationTimestamp.Time
+	if began := d.Run.Status.StartTime; began != nil && made.After(d.now) {
+		made = began.Time
+	}
+	return made.Add(d.config.explainPendingAfter())
 }
