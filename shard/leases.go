@@ -121,6 +121,7 @@ func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, no
 	if s.weighs, err = ParseRange(weighs); err == nil {
 		s.cells, err = parseCells(cells)
 	}
+	s.told = err == nil
 	if err != nil && weighs != "" {
 		klog.FromContext(ctx).Error(err, "What a share weighs cannot be read", "lease", lease.Name)
 	}

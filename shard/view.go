@@ -50,7 +50,8 @@ type slot struct {
 	since  time.Time             // as long as this process knows, nobody or somebody has held it
 	claim  *Range                // of the holder; nil if it is at work on nothing
 	weighs Range                 // what the cells are of
-	cells  []Cell                // nil: nobody has weighed it
+	cells  []Cell                // of a share with nothing in it there are none
+	told   bool                  // it was weighed
 }
 
 // members are the shards that have a holder.
@@ -80,7 +81,7 @@ func (v view) weighed() bool {
 }
 
 // knows tells whether the cells are of what is claimed.
-func (s slot) knows() bool { return s.cells != nil && s.claim != nil && s.weighs == *s.claim }
+func (s slot) knows() bool { return s.told && s.claim != nil && s.weighs == *s.claim }
 
 // cells are what is known of the weights of everything: of what somebody works on,
 // what he tells; of the rest, what was told last.
