@@ -581,6 +581,23 @@ func TestResultsAreNotThoseOfAnOlderState(t *testing.T) {
 	})
 }
 
+// The run of a combination that has lost its label before anybody wrote it down is known
+// by its name, and not tried to be made again and again (seed 1546).
+func TestHalfOfAMatrixWithoutItsLabelIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: [v, w]}]}, taskSpec: {params: [{name: p}], steps: [{image: x}]}}]}}}")
+		c.settle(nil)
+		c.patch(crds.ResourceTaskRuns, "run-a-0", `{"metadata":{"labels":null}}`)
+		c.patch(crds.ResourcePipelineRuns, "run", `{"status":{"childReferences":null}}`)
+		c.restart()
+		before := len(c.calls)
+		c.settle(nil)
+		if refs := c.run().Status.ChildReferences; len(refs) != 2 || refs[0].Name != "run-a-0" || len(c.calls)-before > 1 {
+			t.Errorf("%+v after %v", refs, c.calls[before:])
+		}
+	})
+}
+
 // A run of another controller is not remembered: its end would not be noticed.
 func TestARunOfAnotherControllerIsNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

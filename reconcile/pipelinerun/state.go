@@ -124,6 +124,12 @@ func (d *decision) adopt() {
 	}
 	for _, t := range d.tasks {
 		made := byTask[t.Name]
+		for i := 0; t.Matrix != nil && len(byTask[""]) > 0 && i < d.config.maxMatrix(); i++ {
+			// Who has lost its label is what it is called (seed 1546).
+			if c := byName[childName(d.Run, t.Name, i, 2)]; c != nil && c.PipelineTask == "" {
+				made = append(slices.Clip(made), c)
+			}
+		}
 		if single := byName[childName(d.Run, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
 			made = []*child{single}
 		}
