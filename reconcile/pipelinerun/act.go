@@ -29,6 +29,9 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 			return true, result, nil
 		}
 	}
+	if p.Confirm {
+		return r.confirm(ctx, key, o)
+	}
 	if p.asks() {
 		return true, result, r.find(ctx, key, o, p)
 	}
@@ -169,7 +172,7 @@ func (r *Reconciler) patchMetadata(ctx context.Context, key types.NamespacedName
 		return err
 	}
 	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, version)
-	o.Run.ResourceVersion = version
+	o.Run.ResourceVersion, o.Confirmed = version, true
 	o.Run.Labels = call.Merged(o.Run.Labels, change.Labels)
 	o.Run.Annotations = call.Merged(o.Run.Annotations, change.Annotations)
 	return nil
@@ -182,7 +185,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, key types.NamespacedName, 
 	}
 	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, version)
 	before := *o.Run
-	o.Run.ResourceVersion = version
+	o.Run.ResourceVersion, o.Confirmed = version, true
 	o.Run.Status = to.Status
 	r.announce(&before, o.Run)
 	return nil

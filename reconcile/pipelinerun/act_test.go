@@ -844,6 +844,77 @@ func TestARunThatIsCutShortAsksForItsChildren(t *testing.T) {
 	}
 }
 
+// A process that was started anew, and is shown an old state of the run, asks the server
+// for the run before it begins a task: the one before it may have ended the run, or may
+// have been told to begin no more, and no child is then made of which the status will
+// never tell. It asks once, and not where nothing is to begin.
+func TestNoTaskBeginsOnTheWordOfAnOldCache(t *testing.T) {
+	const (
+		run   = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}, {name: b, runAfter: [a], taskSpec: {steps: [{image: x}]}}], finally: [{name: c, taskSpec: {steps: [{image: x}]}}]}}}`
+		ended = `{"spec":{"status":"Cancelled"},"status":{"completionTime":"2000-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"False","reason":"Cancelled"}]}}`
+	)
+	for name, story := range map[string]struct {
+		change func(*cluster) // while nobody is there, and after which the cache is behind
+		made   int
+	}{
+		"nothing has happened": {func(*cluster) {}, 3},
+		"it has ended":         {func(c *cluster) { c.patch(crds.ResourcePipelineRuns, "run", ended) }, 1},
+		"it is to be cancelled": {func(c *cluster) {
+			c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"Cancelled"}}`)
+		}, 1},
+		"it is to stop": {func(c *cluster) {
+			c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"StoppedRunFinally"}}`)
+		}, 2},
+		"it is gone": {func(c *cluster) { c.remove(crds.ResourcePipelineRuns, "run") }, 1},
+		"it is another of its name": {func(c *cluster) {
+			c.remove(crds.ResourcePipelineRuns, "run")
+			c.apply(run)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, run)
+				c.settle(nil)
+				c.restart()
+				c.settle(nil) // a task goes on, and nothing is to begin
+				if slices.Contains(c.calls, "get pipelineruns run") {
+					t.Errorf("it asks with nothing to begin: %v", c.calls)
+				}
+				c.calls = nil
+				c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+				c.frozen = true
+				story.change(c)
+				if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
+					t.Fatal(err)
+				}
+				if asked := slices.Index(c.calls, "get pipelineruns run"); asked != 0 {
+					t.Errorf("it begins with %v", c.calls)
+				}
+				if name == "it is gone" || name == "it is another of its name" {
+					if len(c.calls) != 1 {
+						t.Errorf("and then: %v", c.calls)
+					}
+					return
+				}
+				c.thaw()
+				for _, child := range []string{"run-b", "run-c"} {
+					c.settle(nil)
+					if c.objects[crds.ResourceTaskRuns][child] != nil {
+						c.ends(child, corev1.ConditionTrue, "Succeeded")
+					}
+				}
+				c.settle(nil)
+				if run := c.run(); len(c.made) != story.made || !run.IsDone() || len(run.Status.ChildReferences) != story.made {
+					t.Errorf("%v were made, %+v", c.made, run.Status)
+				}
+				if asked := slices.DeleteFunc(slices.Clone(c.calls), func(call string) bool { return call != "get pipelineruns run" }); len(asked) != 1 {
+					t.Errorf("it asks %d times: %v", len(asked), c.calls)
+				}
+			})
+		})
+	}
+}
+
 // A run that was deleted while its cache stands still has its children collected: they
 // are not made again on the word of that cache (seed 481).
 func TestNothingIsMadeForARunThatTheServerHasNoMore(t *testing.T) {

@@ -21,7 +21,9 @@
 //     the PipelineRun and the task, so the API server refuses a second one; what is
 //     there already is taken for the child if its controller has the PipelineRun's
 //     UID, and for no other reason. (TestAnyCallMayFailAndNoTaskRunsTwice,
-//     TestAStaleCacheMakesNoSecondChild, TestAStrangersTaskRunIsNotAdopted)
+//     TestAStaleCacheMakesNoSecondChild, TestAStrangersTaskRunIsNotAdopted) None is made
+//     for a run that the cache alone shows as going on: that is written, or asked for,
+//     first. (TestNoTaskBeginsOnTheWordOfAnOldCache)
 //
 //  2. What is run is written down before it is run: status.pipelineSpec is stored
 //     before the first child is made. A Pipeline that is edited or deleted in mid-run

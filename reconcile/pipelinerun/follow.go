@@ -126,6 +126,9 @@ func (d *decision) advance() Plan {
 			status.FinallyStartTime = &at
 		}
 	}
+	if p.begins() && !d.Confirmed { // nothing in a creation insists on the run's version, as a write of the run does
+		return Plan{Why: "a task is to begin, and the run may be further than the cache", Confirm: true}
+	}
 	status = d.told(status)
 	if len(d.need) > 0 {
 		return Plan{Why: "results are needed for those of the pipeline", Results: slices.Sorted(maps.Keys(d.need))}

@@ -25,6 +25,8 @@ type remembered struct {
 	graph  *drawing // of its status.pipelineSpec
 	tally  *tally   // of its runs
 	sights []sight  // of its children, by their kind
+	// confirmed is an observation's: whoever has written the run since, it is another version.
+	confirmed bool
 	// gone are its children that the server has not any more. One that somebody puts back
 	// the cache shows.
 	gone map[string]bool
@@ -53,5 +55,5 @@ func (m *memory) keep(key types.NamespacedName, o *observation) {
 	if m.runs == nil {
 		m.runs = map[types.NamespacedName]remembered{}
 	}
-	m.runs[key] = remembered{o.Run, o.Graph, o.Tally, o.sights, o.Gone}
+	m.runs[key] = remembered{o.Run, o.Graph, o.Tally, o.sights, o.Confirmed, o.Gone}
 }

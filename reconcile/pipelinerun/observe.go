@@ -26,7 +26,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, known remembered) (*observation, error) {
 	doubt := r.parts.Gate.InDoubt(key)
 	o := &observation{
-		config: r.configNow(), Run: known.run, Graph: known.graph, Tally: known.tally, sights: known.sights, Gone: known.gone,
+		config: r.configNow(), Run: known.run, Graph: known.graph, Tally: known.tally, sights: known.sights, Gone: known.gone, Confirmed: known.confirmed,
 		Tasks:   map[string]taskAnswer{},
 		Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
@@ -85,8 +85,28 @@ func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *o
 	}
 	r.absent.Found(key)
 	r.parts.Gate.Wrote(key, r.parts.Caches.PipelineRuns, run.ResourceVersion)
-	o.Run = run
+	o.Run, o.Confirmed = run, true
 	return nil
+}
+
+// confirm asks the server for the run of a plan that was made of what the cache shows.
+// again is false if there is none, or another by that name: its children are others.
+func (r *Reconciler) confirm(ctx context.Context, key types.NamespacedName, o *observation) (again bool, result reconcile.Result, err error) {
+	now := *o
+	now.Run = nil
+	if err := r.readRun(ctx, key, &now); err != nil {
+		return false, result, err
+	}
+	switch {
+	case now.Run == nil:
+		return false, reconcile.Result{RequeueAfter: call.AbsentFor}, nil
+	case now.Run.UID != o.Run.UID:
+		return false, reconcile.Result{Requeue: true}, nil
+	case now.Run.ResourceVersion != o.Run.ResourceVersion:
+		o.Run, o.Unreadable = now.Run, now.Unreadable
+	}
+	o.Confirmed = true // one that cannot be read is not made anything for
+	return true, result, nil
 }
 
 func (r *Reconciler) observeHead(key types.NamespacedName, unreadable error, o *observation) error {

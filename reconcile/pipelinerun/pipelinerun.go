@@ -109,9 +109,10 @@ func (r *Reconciler) configNow() Config {
 }
 
 // A reconcile plans at most this often: for the Tasks of the pipeline, for children
-// that are missed, for those that no cache shows, for results of conditions, of parameters and of the pipeline, for the
-// answers to creations (see maxRefused), and for what came of all that.
-const maxPlans = 9
+// that are missed, for those that no cache shows, for the run itself, for results of
+// conditions, of parameters and of the pipeline, for the answers to creations (see
+// maxRefused), and for what came of all that.
+const maxPlans = 10
 
 // Reconcile brings one run forward by as much as can be done now. It may be
 // called by many workers at once, for different keys.

@@ -2,6 +2,7 @@ package pipelinerun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,10 @@ type observation struct {
 	// may be behind what a process wrote that ran before this one, and has not what could
 	// not be read of a list.
 	ChildrenSought bool
+	// Confirmed is true if Run is as this process has written it, or had it from the
+	// server, and not from the cache alone: that may be behind what a process wrote that
+	// ran before this one, which may have ended the run.
+	Confirmed bool
 	// Graph is that of status.pipelineSpec, if one has been drawn, and Tally what an
 	// earlier look found of its runs. They only save time.
 	Graph *drawing
@@ -106,11 +111,26 @@ type Plan struct {
 	Results []string      // children whose results must be known to go on
 	Missing []string      // children that must be looked for on the server to go on
 	Kinds   []string      // kinds of children of which those on the server must be known to go on
+	Confirm bool          // the run must be looked for on the server to go on
 	Requeue time.Duration // look again after that; 0: when something changes
 }
 
 // asks tells whether the plan is only for finding something out.
-func (p Plan) asks() bool { return len(p.Tasks)+len(p.Results)+len(p.Missing)+len(p.Kinds) > 0 }
+func (p Plan) asks() bool {
+	return p.Confirm || len(p.Tasks)+len(p.Results)+len(p.Missing)+len(p.Kinds) > 0
+}
+
+// begins tells whether the plan makes a child.
+func (p Plan) begins() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool {
+		switch a.(type) {
+		case CreateTaskRun, CreateCustomRun, CreatePipelineRun:
+			return true
+		default:
+			return false
+		}
+	})
+}
 
 // String lists the plan, a line for the reason and a line for each step.
 func (p Plan) String() string {
@@ -130,6 +150,9 @@ func (p Plan) String() string {
 	}
 	for _, kind := range p.Kinds {
 		out.WriteString("\n  look for the run's " + kind + "s on the server")
+	}
+	if p.Confirm {
+		out.WriteString("\n  look for the run on the server")
 	}
 	if p.Requeue > 0 {
 		out.WriteString("\n  look again in " + p.Requeue.String())

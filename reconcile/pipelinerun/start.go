@@ -44,7 +44,7 @@ func (d *decision) start() Plan {
 	begun.Status = d.set(begun.Status, ongoing(crds.PipelineRunReasonStarted, ""))
 	begun.Status.ObservedGeneration = d.Run.Generation
 	next := decision{observation: d.observation, now: d.now, config: d.config}
-	next.Run = &begun
+	next.Run, next.Confirmed = &begun, true // the status is written first, which only who has the newest can
 	for _, check := range []func() *refusal{next.check, func() *refusal { return next.checkNesting(spec) }} {
 		if r := check(); r != nil {
 			return d.refuse(r)

@@ -66,7 +66,7 @@ func newWorld(tb testing.TB, run *crds.PipelineRun) *world {
 // knows is what the server has.
 func (w *world) observe() observation {
 	o := observation{
-		Run: clone(w.run), Children: pointers(w.children),
+		Run: clone(w.run), Confirmed: true, Children: pointers(w.children),
 		Tasks: map[string]taskAnswer{}, Gone: map[string]bool{}, Results: map[string][]crds.TaskRunResult{}, Refused: map[string]error{},
 	}
 	if w.request != nil {
