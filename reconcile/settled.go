@@ -14,7 +14,12 @@ import (
 // Its zero value is empty, and all methods may be called from anywhere.
 type Settled struct {
 	mu sync.Mutex
-	at map[types.NamespacedName]string
+	at map[types.NamespacedName]settled
+}
+
+type settled struct {
+	version string
+	without string
 }
 
 // Is tells whether the key was settled in that version. It forgets keys that are
@@ -23,20 +28,34 @@ func (s *Settled) Is(key types.NamespacedName, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.at[key]
-	if ok && known != resourceVersion {
+	if ok && known.version != resourceVersion {
 		delete(s.at, key)
 	}
-	return ok && known == resourceVersion
+	return ok && known.version == resourceVersion
+}
+
+// Without is the name of what the key was settled without: it is settled for as long as
+// there is nothing of that name. Empty where that is nothing, or the key is not settled.
+func (s *Settled) Without(key types.NamespacedName) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at[key].without
 }
 
 // Add says that the key is settled in that version.
 func (s *Settled) Add(key types.NamespacedName, resourceVersion string) {
+	s.AddWithout(key, resourceVersion, "")
+}
+
+// AddWithout says that the key is settled in that version, unless something of that name
+// comes: a cache that is behind may not have come to it.
+func (s *Settled) AddWithout(key types.NamespacedName, resourceVersion, without string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at == nil {
-		s.at = map[types.NamespacedName]string{}
+		s.at = map[types.NamespacedName]settled{}
 	}
-	s.at[key] = resourceVersion
+	s.at[key] = settled{resourceVersion, without}
 }
 
 // Len is how many keys are settled.

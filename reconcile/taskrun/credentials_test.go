@@ -39,10 +39,13 @@ func TestListsOfSecretsAreTakenAsTheyAre(t *testing.T) {
 }
 
 // reads is how often the server was asked for a secret.
-func (c *cluster) reads(secret string) int {
+func (c *cluster) reads(secret string) int { return c.asked("get secret " + secret) }
+
+// asked is how often the server was asked for that.
+func (c *cluster) asked(verb string) int {
 	n := 0
 	for _, call := range c.server.calls {
-		if call.verb == "get secret "+secret {
+		if call.verb == verb {
 			n++
 		}
 	}

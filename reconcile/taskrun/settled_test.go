@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"millrace/crds"
 )
 
 // Once a run and its pod have ended nothing that happens to them, and no resync,
@@ -52,6 +54,35 @@ func TestRunIsSettledWithItsPod(t *testing.T) {
 		c.settle(nil)
 		if c.rec.settled.Len() != 1 {
 			t.Error("not settled with its pod")
+		}
+	})
+}
+
+// The process that ended a run dies before it stops the pod, and the next one is shown no
+// pod until its watch has come to it: it is stopped then, once.
+func TestAPodThatComesLateToTheCacheIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		pod := c.pod()
+		c.kubelet(running())
+		c.server.run.Status.Conditions.Set(failure(crds.TaskRunReasonStepFailed, "x"), time.Now())
+		c.server.store(c.server.run)
+		c.restart()
+		c.server.freeze()
+		delete(c.server.frozen.pods, pod.Name)
+		c.reconcile()
+		if n := c.asked("stop pod"); n != 0 || c.rec.settled.Len() != 1 {
+			t.Fatalf("a pod that no cache shows was stopped %d times, %d runs are settled", n, c.rec.settled.Len())
+		}
+		c.server.frozen = nil
+		c.settle(nil)
+		c.settle(nil)
+		if n := c.asked("stop pod"); n != 1 {
+			t.Errorf("the pod was stopped %d times when it had come", n)
+		}
+		if name := c.rec.settled.Without(c.key()); c.rec.settled.Len() != 1 || name != "" {
+			t.Errorf("%d runs are settled, without %q", c.rec.settled.Len(), name)
 		}
 	})
 }

@@ -265,7 +265,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	if ask {
 		r.parts.Gate.Doubt(key)
 	}
-	if r.settled.Is(key, version) {
+	if r.settled.Is(key, version) && !r.podCame(key) {
 		r.witness.forget(key)
 		r.recall.forget(key)
 		r.refusals.forget(key)
@@ -285,7 +285,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	for range maxPlans {
 		p := plan(*o, time.Now(), o.config)
 		if o.settles(p) {
-			r.settled.Add(key, o.Run.ResourceVersion)
+			r.settled.AddWithout(key, o.Run.ResourceVersion, o.lacking())
 		}
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)

@@ -320,7 +320,7 @@ func Faults() []Fault {
 		{
 			Name: "resync-writes", Says: "a run that has ended long ago is written again, should a resync bring it up", Caught: "I6",
 			In: "reconcile/taskrun", Plans: quiet("one step"),
-			Old: `	if r.settled.Is(key, version) {
+			Old: `	if r.settled.Is(key, version) && !r.podCame(key) {
 `,
 			New: `	if planted("resync-writes") && plantedTurn() < 50 {
 		o, err := r.observe(ctx, key)
@@ -329,7 +329,7 @@ func Faults() []Fault {
 			return reconcile.Result{}, err
 		}
 	}
-	if r.settled.Is(key, version) {
+	if r.settled.Is(key, version) && !r.podCame(key) {
 `,
 		},
 		{
