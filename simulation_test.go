@@ -216,6 +216,8 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 		`seed=20787 workload="pipeline: retries" only="user run: blue/p" stale=pipelineruns:1:3`,
 		// A task began, on an old view of a run that had been cancelled and had ended.
 		`seed=20787 workload="pipeline: cancel" stale=pipelineruns:8:20`,
+		// A claim was made again for a pod that, on an old view, had not begun.
+		`seed=20787 workload="a claim that is lost" unseen=millrace-0.1:pods/blue/a-pod#2:taskruns/blue/a#3`,
 		// A pod whose run had ended came to the cache late, and went on.
 		`seed=20787 workload="a sidecar that never comes up" stale=pods:2:7`,
 		// A PipelineRun that a server an hour ahead had made started in an hour.

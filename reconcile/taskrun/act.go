@@ -40,9 +40,25 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		return true, result, r.inquire(ctx, o)
 	}
 	if p.FindPod {
-		return true, result, r.readPod(ctx, key, o)
+		return r.findPod(ctx, key, o)
 	}
 	return false, reconcile.Result{RequeueAfter: p.Requeue}, nil
+}
+
+// findPod asks the server for the pod. Where it has none, and the cache had one, the cache
+// is behind, and may be so with the run, too: both are asked for again.
+func (r *Reconciler) findPod(ctx context.Context, key types.NamespacedName, o *observation) (again bool, result reconcile.Result, err error) {
+	cached := o.Pod != nil
+	o.Pod = nil
+	if err := r.readPod(ctx, key, o); err != nil {
+		return false, result, err
+	}
+	if cached && o.Pod == nil {
+		r.parts.Gate.Doubt(key)
+		return false, reconcile.Result{Requeue: true}, nil
+	}
+	r.witness.look(key, o)
+	return true, result, nil
 }
 
 // inquire asks the events what is the matter with the pod. That they cannot be read
@@ -113,7 +129,10 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 		if err := r.confirm(ctx, key, o); err != nil {
 			return false, err
 		}
-		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID)
+		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID, a.Version)
+		if apierrors.IsConflict(err) {
+			r.parts.Gate.Doubt(key) // the cache may be long in coming to what has changed
+		}
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
 	case StopPod:

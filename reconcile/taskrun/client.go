@@ -50,9 +50,10 @@ type Client interface {
 	// CreateClaim creates a PersistentVolumeClaim.
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
-	// another one by now, is no error. The resource version is that of a pod which
+	// another one by now, is no error. With a version it has to have that as well, and
+	// whatever has changed is a conflict. The resource version is that of a pod which
 	// takes its time to go, else empty.
-	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) (resourceVersion string, err error)
+	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID, version string) (resourceVersion string, err error)
 	// StopPod has the kubelet end the pod's containers and keep the pod, likewise.
 	StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) (resourceVersion string, err error)
 }
@@ -192,9 +193,16 @@ func (c *APIClient) CreateClaim(ctx context.Context, claim *corev1.PersistentVol
 }
 
 // DeletePod deletes a pod, with the grace that the pod itself asks for.
-func (c *APIClient) DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID) (string, error) {
+func (c *APIClient) DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID, version string) (string, error) {
 	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	return podVersion(c.pod(c.core.Delete(), key).Body(options).Do(ctx))
+	if version != "" {
+		options.Preconditions.ResourceVersion = &version
+	}
+	result := c.pod(c.core.Delete(), key).Body(options).Do(ctx)
+	if err := result.Error(); version != "" && apierrors.IsConflict(err) {
+		return "", err
+	}
+	return podVersion(result)
 }
 
 // StopPod lowers the pod's deadline to one that is past: the kubelet then fails

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,11 +58,14 @@ func TestWritesOnTheWire(t *testing.T) {
 		t.Errorf("metadata: %s %v", version, err)
 	}
 	w.answer = &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "42"}}
-	if version, err := c.DeletePod(ctx, key, "uid-1"); version != "42" || err != nil {
+	if version, err := c.DeletePod(ctx, key, "uid-1", ""); version != "42" || err != nil {
 		t.Errorf("delete: %s %v", version, err)
 	}
 	if version, err := c.StopPod(ctx, key, "uid-1"); version != "42" || err != nil {
 		t.Errorf("stop: %s %v", version, err)
+	}
+	if version, err := c.DeletePod(ctx, key, "uid-1", "41"); version != "42" || err != nil {
+		t.Errorf("delete as it was looked at: %s %v", version, err)
 	}
 	if pod, err := c.CreatePod(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}); err != nil || pod.ResourceVersion != "42" {
 		t.Errorf("create: %v %v", pod, err)
@@ -82,6 +86,7 @@ func TestWritesOnTheWire(t *testing.T) {
 		`PATCH /apis/tekton.dev/v1/namespaces/ns/taskruns/x application/merge-patch+json {"metadata":{}}`,
 		`DELETE /api/v1/namespaces/ns/pods/x application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-1"}}`,
 		`PATCH /api/v1/namespaces/ns/pods/x application/merge-patch+json {"metadata":{"uid":"uid-1"},"spec":{"activeDeadlineSeconds":1}}`,
+		`DELETE /api/v1/namespaces/ns/pods/x application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-1","resourceVersion":"41"}}`,
 		`POST /api/v1/namespaces/ns/pods application/json {"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"},"spec":{"containers":null},"status":{}}`,
 		`POST /api/v1/namespaces/ns/persistentvolumeclaims application/json {"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"c","namespace":"ns"},"spec":{"resources":{}},"status":{}}`,
 		`GET /api/v1/namespaces/ns/persistentvolumeclaims/c`,
@@ -100,8 +105,11 @@ func TestGoneIsNoError(t *testing.T) {
 		code := map[metav1.StatusReason]int{metav1.StatusReasonNotFound: 404, metav1.StatusReasonConflict: 409}[reason]
 		w := &endpoint{status: code, answer: metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: reason, Code: int32(code)}}
 		c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
-		if _, err := c.DeletePod(ctx, key, "uid-1"); err != nil {
+		if _, err := c.DeletePod(ctx, key, "uid-1", ""); err != nil {
 			t.Errorf("delete: %v", err)
+		}
+		if _, err := c.DeletePod(ctx, key, "uid-1", "41"); apierrors.IsConflict(err) != (reason == metav1.StatusReasonConflict) || apierrors.IsNotFound(err) {
+			t.Errorf("delete as it was looked at: %v", err)
 		}
 		if _, err := c.StopPod(ctx, key, "uid-1"); err != nil {
 			t.Errorf("stop: %v", err)

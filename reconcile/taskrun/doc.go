@@ -24,14 +24,17 @@
 //     two calls is followed by the same pod of the same spec. A Task that is
 //     edited or deleted in mid-run changes nothing.
 //  3. Every call may be repeated. A write carries the resource version it is based
-//     on, a deletion the UID. After a write without an answer the next reconcile
+//     on, a deletion the UID, and the version where the pod goes before another attempt
+//     for not having begun. After a write without an answer the next reconcile
 //     reads from the server.
 //  4. A run that has ended is not written again. What it leaves running is stopped.
-//     Once its pod has ended, too, it is not even decoded.
+//     Once its pod has ended, too, it is not even decoded; where the cache has no pod,
+//     until it has.
 //  5. A run fails for what its author can change: a wrong spec, one too large to
 //     be stored, a failed step, an image that is not there. What an administrator
 //     or time may change (quota, a webhook's refusal, a missing ServiceAccount, an
 //     API server in trouble) is waited for, with the reason in the condition.
+//     That a pod will not start is said of the server's pod, not of the cache's.
 //  6. A pod that vanishes before its first step has begun is made again. After
 //     that the run fails with PodDeleted, and nothing runs twice unasked.
 //     With retries each attempt has its own pod, name, time and number, and all of

@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,4 +38,88 @@ func TestAnAttemptThatWasOnlySeenToBeginHasUsedTheClaims(t *testing.T) {
 	if used(observation{Run: outOfTime(somebodys), PodSought: true, Witnessed: true}) {
 		t.Error("a run without claims of its own tells of them")
 	}
+}
+
+const retriedWithAClaim = `
+metadata: {name: run}
+spec:
+  retries: 1
+  workspaces: [{name: source, volumeClaimTemplate: {metadata: {name: src}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}]
+  taskSpec: {workspaces: [{name: source}], steps: [{name: a, image: x, script: x}]}
+`
+
+// The cache still shows a pod that waits for its volume when the claim has gone. Only
+// where the server's pod waits, too, was there nothing to lose.
+func TestAClaimIsLostBeforeThePodBeginsByTheServersPodAlone(t *testing.T) {
+	for name, begun := range map[string]bool{"it waits": false, "it has begun": true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, retriedWithAClaim)
+			c.settle(nil)
+			c.server.freeze()
+			if begun {
+				c.kubelet(running())
+			}
+			clear(c.server.claims)
+			time.Sleep(10 * time.Second)
+			c.reconcile()
+			attempts, reason := len(c.server.run.Status.RetriesStatus), c.server.run.Succeeded().Reason
+			if begun && (attempts != 0 || c.pod() == nil || reason != string(crds.TaskRunReasonRunning)) {
+				t.Errorf("%s: %d attempts have failed, its pod is %v, the run is %s", name, attempts, c.pod(), reason)
+			}
+			if !begun && (attempts != 1 || len(c.server.pods) != 0) {
+				t.Errorf("%s: %d attempts have failed, and there are %d pods", name, attempts, len(c.server.pods))
+			}
+			if !begun {
+				return
+			}
+			c.server.frozen = nil
+			c.kubelet(ended(1))
+			c.settle(nil)
+			if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonClaimLost) || c.asked("create claim") != 1 {
+				t.Errorf("the run ends with %s, and %d claims were made", reason, c.asked("create claim"))
+			}
+		})
+	}
+}
+
+// Between the look at the pod and its deletion its step begins: it stays, and is looked
+// at again.
+func TestAPodThatBeginsBeforeItIsDeletedIsNotRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, retriedWithAClaim)
+		c.settle(nil)
+		clear(c.server.claims)
+		time.Sleep(10 * time.Second)
+		c.server.onFault = func() { c.kubelet(running()) }
+		before := len(c.server.calls)
+		c.server.freeze()
+		// get claim, get pod, get taskrun; then the pod is deleted
+		c.server.faults[before+3] = late
+		if result := c.reconcile(); !result.Requeue || c.pod() == nil {
+			t.Fatalf("%+v, the pod is %v, and these were the calls: %v", result, c.pod(), c.server.calls[before:])
+		}
+		c.settle(nil)
+		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonRunning) || len(c.server.run.Status.RetriesStatus) != 0 {
+			t.Errorf("the run is %s, after %d attempts", reason, len(c.server.run.Status.RetriesStatus))
+		}
+	})
+}
+
+// The cache shows a pod that waits, the server has none: it may be behind with the run,
+// too, and both are asked for before anything is made.
+func TestAPodThatOnlyTheCacheHasIsLookedForWithItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, retriedWithAClaim)
+		c.settle(nil)
+		c.server.freeze()
+		clear(c.server.claims)
+		clear(c.server.pods)
+		time.Sleep(10 * time.Second)
+		if result := c.reconcile(); !result.Requeue || !c.gate.doubt {
+			t.Errorf("%+v, in doubt: %t", result, c.gate.doubt)
+		}
+		if made := c.asked("create pod"); made != 1 || len(c.server.run.Status.RetriesStatus) != 0 {
+			t.Errorf("%d pods were made, and %d attempts have failed", made, len(c.server.run.Status.RetriesStatus))
+		}
+	})
 }

@@ -124,10 +124,12 @@ type FindClaim struct{ Name string }
 // CreateRequest asks a resolver for the task, unless it has been asked.
 type CreateRequest struct{ Request *crds.ResolutionRequest }
 
-// DeletePod deletes a pod that still has that UID.
+// DeletePod deletes a pod that still has that UID, and that resource version unless it
+// is empty: one that has changed is looked at again.
 type DeletePod struct {
-	Name string
-	UID  types.UID
+	Name    string
+	UID     types.UID
+	Version string
 }
 
 // StopPod ends the containers of a pod that still has that UID, and leaves the
@@ -611,7 +613,18 @@ func (d decision) remove(reason crds.TaskRunReason) Action {
 	if reason == crds.TaskRunReasonCancelled && d.config.KeepPodOnCancel && podBegun(d.Pod) {
 		return StopPod{d.Pod.Name, d.Pod.UID}
 	}
-	return DeletePod{d.Pod.Name, d.Pod.UID}
+	return d.deletePod()
+}
+
+// deletePod takes a pod away. Before another attempt, one that has not begun goes only
+// as it was looked at: it may have begun since, and what it has written to the run's
+// claims would be forgotten.
+func (d decision) deletePod() DeletePod {
+	over := d.Run.IsCancelled() || d.Run.IsDone()
+	if !over && d.Run.IsRetriable() && !podBegun(d.Pod) {
+		return DeletePod{d.Pod.Name, d.Pod.UID, d.Pod.ResourceVersion}
+	}
+	return DeletePod{Name: d.Pod.Name, UID: d.Pod.UID}
 }
 
 // timedOut leaves a pod that had ended in time to be judged by how it ended:
@@ -664,7 +677,7 @@ func (d decision) follow() Plan {
 	if because := imageVolumeTrouble(pod, d.config); because != "" && d.MayFallBack && pod.DeletionTimestamp == nil {
 		return Plan{
 			Why:     "the pod cannot mount the entrypoint's image",
-			Actions: []Action{FallBack{because}, DeletePod{pod.Name, pod.UID}},
+			Actions: []Action{FallBack{because}, DeletePod{pod.Name, pod.UID, pod.ResourceVersion}},
 			Requeue: time.Second,
 		}
 	}
@@ -768,11 +781,15 @@ func (d decision) judge(status crds.TaskRunStatus) Plan {
 	return d.finish(status, condition, nil)
 }
 
-// giveUp ends an attempt whose pod will never start.
+// giveUp ends an attempt whose pod will never start. The cache alone is not believed: its
+// watch may stand still, and the pod have begun.
 func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
+	if !d.PodSought {
+		return Plan{Why: "the pod will not start, as the cache has it: " + string(r.reason), FindPod: true}
+	}
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
-	return d.finish(status, failure(r.reason, r.message), DeletePod{d.Pod.Name, d.Pod.UID})
+	return d.finish(status, failure(r.reason, r.message), d.deletePod())
 }
 
 // await says what a pod waits for, unless it is too early to say.

@@ -71,6 +71,7 @@ const (
 	conflict                     // somebody else was quicker
 	overloaded                   // 429
 	forbidden
+	late // is done after what onFault does
 )
 
 var errLost = errors.New("connection reset by peer")
@@ -326,8 +327,15 @@ func (s *server) setPod(pod *corev1.Pod) {
 	s.pods[pod.Name] = pod
 }
 
-func (s *server) DeletePod(_ context.Context, key types.NamespacedName, uid types.UID) (string, error) {
-	done, err := s.enter("delete pod", map[string]any{"uid": string(uid)})
+func (s *server) DeletePod(_ context.Context, key types.NamespacedName, uid types.UID, version string) (string, error) {
+	options := map[string]any{"uid": string(uid)}
+	if version != "" {
+		options["resourceVersion"] = version
+	}
+	done, err := s.enter("delete pod", options)
+	if pod := s.pods[key.Name]; done && version != "" && pod != nil && pod.ResourceVersion != version {
+		return "", apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, key.Name, errors.New("it has changed"))
+	}
 	if done && s.pods[key.Name] != nil && s.pods[key.Name].UID == uid {
 		delete(s.pods, key.Name)
 	}
