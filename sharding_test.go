@@ -385,6 +385,13 @@ func TestASlowWorkerIsWaitedFor(t *testing.T) {
 		w.mu.Unlock()
 		time.Sleep(30 * time.Second)
 		w.shares("a", "b")
+		// While a part changes hands nobody tells what it weighs: that is no reason to divide
+		// again, and to give it back, once a second.
+		time.Sleep(5 * time.Minute)
+		w.shares("a", "b")
+		if w.begun["a"] != 2 || w.begun["b"] != 1 {
+			t.Errorf("work on a share has begun %v times: want it twice by a, which had all of it at first, and once by b", w.begun)
+		}
 		a.leave()
 		b.leave()
 	})

@@ -75,9 +75,17 @@ func (v view) obstacle(mine int, r Range) string {
 	return ""
 }
 
-// weighed tells whether every holder has weighed what it claims.
-func (v view) weighed() bool {
-	return !slices.ContainsFunc(v.slots, func(s slot) bool { return s.claim != nil && !s.knows() })
+// settled tells whether everything is at work as it was divided last, and weighed. While
+// a part of it changes hands, nobody tells what that part weighs: to divide by the rest
+// would give it back to whom it comes from, once a second.
+func (v view) settled() bool {
+	for i, s := range v.slots {
+		want, has := v.division.Of(i)
+		if has != (s.claim != nil) || has && (*s.claim != want || !s.knows()) {
+			return false
+		}
+	}
+	return true
 }
 
 // knows tells whether the cells are of what is claimed.
@@ -129,7 +137,7 @@ func (v view) divide(settled time.Duration) (Division, bool) {
 	if lone {
 		return next, true
 	}
-	if !v.weighed() {
+	if !v.settled() {
 		return Division{}, false
 	}
 	return next, late || len(members) == len(v.division.Shares) && lopsided(v.division, next, v.cells())
