@@ -214,6 +214,9 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 		// A child that had ended before anybody wrote it down was the last that its pipeline
 		// heard of, until the resync.
 		`seed=20787 workload="pipeline: retries" only="user run: blue/p" stale=pipelineruns:1:3`,
+		// A task had failed before anybody was shown its pipeline: the other one, which nobody
+		// had begun, rightly did not begin, and the oracle held that to be wrong.
+		`seed=20787 workload="pipeline: finally after a failure" stale=pipelineruns:1:3`,
 		// A task began, on an old view of a run that had been cancelled and had ended.
 		`seed=20787 workload="pipeline: cancel" stale=pipelineruns:8:20`,
 		// A claim was made again for a pod that, on an old view, had not begun.

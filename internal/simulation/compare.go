@@ -29,6 +29,10 @@ type exception struct {
 	because          string
 }
 
+// notBegun is what a run comes to that was not made, and rightly so: see
+// PipelineRun.notBegun.
+const notBegun = "not begun"
+
 // covers says whether an end is right, though another was to be expected.
 func (x exception) covers(workload string, want, got end) bool {
 	pods, attempts := cmp.Compare(got.Pods, want.Pods), cmp.Compare(got.Attempts, want.Attempts)
@@ -47,6 +51,7 @@ func exceptions() []exception {
 		{"no image volumes", succeeded, 1, "who was started anew knows nothing of the node, and tries again"},
 		{"pod deleted after its first step", string(crds.TaskRunReasonPodDeleted), 1, "the same deletion, told in the words of who saw the pod go, or gone; and who saw neither makes another (docs/decisions/0014, and I3)"},
 		{"pod goes while its run cannot be written", string(crds.TaskRunReasonPodDeleted), 1, "likewise: who saw it neither go nor begin makes another"},
+		{"pipeline: finally after a failure", notBegun, -1, "a task had failed before anybody who was there was shown the pipeline, and what has not begun does not begin then"},
 		{"pod deleted after its first step", failed, 0, "the same deletion, told in the words of who saw the steps end by SIGTERM"},
 	}
 }
@@ -88,6 +93,11 @@ func (r *Result) ends() map[types.NamespacedName]end {
 		ends[run.Key] = end{
 			Reason: last.Succeeded().Reason, Gone: run.Gone, Attempts: len(last.Status.RetriesStatus) + 1,
 			Pods: r.Facts.PodsMade[uid], Claims: r.Facts.ClaimsMade[uid],
+		}
+	}
+	for _, p := range r.Facts.PipelineRuns {
+		for _, name := range p.notBegun() {
+			ends[types.NamespacedName{Namespace: p.Key.Namespace, Name: p.Key.Name + "-" + name}] = end{Reason: notBegun}
 		}
 	}
 	return ends

@@ -92,6 +92,7 @@ func newFacts(w *World) *Facts {
 
 // see follows the runs.
 func (f *Facts) see(e apiserver.Exchange) {
+	f.shown(e)
 	if !e.Committed() {
 		return
 	}

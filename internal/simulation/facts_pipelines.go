@@ -16,6 +16,8 @@ type PipelineRun struct {
 
 	Within   *PipelineRun // the one that it was made for; nil for a user's
 	Children map[types.UID]*Child
+
+	watched
 }
 
 // A Child is a TaskRun of a PipelineRun, or a PipelineRun within it.
@@ -23,6 +25,8 @@ type Child struct {
 	Key  types.NamespacedName
 	Task string // of the pipeline
 	Over bool   // it has ended, or is gone
+
+	making
 }
 
 // made counts a PipelineRun's runs by task.
@@ -46,13 +50,14 @@ func (f *Facts) parent(run *apiserver.Object) *PipelineRun {
 func (f *Facts) seePipelineRun(e apiserver.Exchange) {
 	done := isDone[crds.PipelineRun]
 	if e.Before == nil {
-		run := &PipelineRun{Run: newRun(e), Within: f.parent(e.After), Children: map[types.UID]*Child{}}
+		run := &PipelineRun{Run: newRun(e), Within: f.parent(e.After), Children: map[types.UID]*Child{}, watched: watched{shownTo: map[string]bool{}}}
 		if run.Within != nil {
 			run.Expect = Expect{} // what its annotations tell is of the one around it, which has handed them down
 		}
 		f.PipelineRuns[e.After.GetUID()] = run
 	} else if run := f.PipelineRuns[e.Before.GetUID()]; run != nil {
 		run.see(e, done)
+		run.follows(e.Actor)
 	}
 	f.seeChild(e, done)
 }
@@ -62,13 +67,18 @@ func (f *Facts) seePipelineRun(e apiserver.Exchange) {
 func (f *Facts) seeChild(e apiserver.Exchange, done func(*apiserver.Object) bool) {
 	if e.Before == nil {
 		if p := f.parent(e.After); p != nil {
-			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"]}
+			p.follows(e.Actor)
+			p.shownTo[e.Actor] = true
+			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"], making: making{by: e.Actor}}
 		}
 		return
 	}
 	over := e.After == nil || done(e.After)
 	for _, p := range f.PipelineRuns {
 		if c := p.Children[e.Before.GetUID()]; c != nil {
+			if over && !c.Over {
+				p.fails(c, e)
+			}
 			c.Over = c.Over || over
 		}
 	}

@@ -177,7 +177,7 @@ func (p *PipelineRun) compare(last *crds.PipelineRun, report report) {
 		report("ended with %s (%s), and ends with %s without faults", c.Reason, c.Message, p.Expect.Reason)
 	}
 	late := p.Expect.Reason == string(crds.PipelineRunReasonTimedOut) // and may have been before its first task
-	if got, want := fmt.Sprint(p.made()), fmt.Sprint(p.Expect.Runs); got != want && !(late && len(p.Children) == 0) {
+	if got, want := fmt.Sprint(p.made()), fmt.Sprint(p.expected()); got != want && !(late && len(p.Children) == 0) {
 		report("has had TaskRuns made by task %s, and %s without faults", got, want)
 	}
 	results := make([]string, 0, len(last.Status.Results))

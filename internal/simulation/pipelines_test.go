@@ -2,11 +2,13 @@ package simulation
 
 import (
 	"strings"
+	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
 )
 
 var aPipelineRun = types.NamespacedName{Namespace: "blue", Name: "p"}
@@ -75,7 +77,72 @@ var plantedInPipelines = map[string][]twins{
 	}, {
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends without") }, // its result
+	}, {
+		// Its second task need not begin if the first one fails while nobody knows of the run.
+		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) {
+			l.onlyTheFirst("a", "c", func() { // who is there has seen the run
+				run, _ := l.server.Object("pipelineruns", aPipelineRun)
+				l.facts.told(apiserver.Event{Watch: apiserver.Request{Actor: successor, Resource: "pipelineruns"}, Object: run})
+			})
+		},
+	}, {
+		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) {
+			l.onlyTheFirst("a", "c", func() { // and so has who lists it
+				l.facts.see(apiserver.Exchange{Request: apiserver.Request{Actor: successor, Verb: "list", Resource: "pipelineruns"}, Code: 200})
+			})
+		},
+	}, {
+		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("a", "c", func() { l.pipeline("goes on") }) }, // who made the first is there yet
+	}, {
+		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("a", "", nothing) }, // nor was what is run at the end
 	}},
+}
+
+// successor is the process after the leader.
+const successor = "millrace-0.2"
+
+func nothing() {}
+
+// onlyTheFirst is a run of a and b, and c at the end. The leader makes a, then something
+// happens, its successor writes that a has failed, makes c if it makes any, and ends the
+// run without b.
+func (l *tale) onlyTheFirst(first, last string, meanwhile func()) {
+	l.Helper()
+	run := twoTasks()
+	run.Annotations = Expect{Reason: string(crds.PipelineRunReasonFailed), Runs: map[string]int{"a": 1, "b": 1, "c": 1}}.annotation()
+	l.must(l.server.Actor("user").Create("pipelineruns", run))
+	l.pipeline("with c", first)
+	meanwhile()
+	const fails = `"conditions":[{"type":"Succeeded","status":"False","reason":"Failed"}]}}`
+	l.must(l.server.Actor(successor).Patch("taskruns", "status", types.NamespacedName{Namespace: "blue", Name: "p-" + first}, `{"status":{`+fails))
+	told := `{"name":"p-a"}`
+	if last != "" {
+		l.must(l.server.Actor(successor).Create("taskruns", l.childOf(last)))
+		told += `,{"name":"p-c"}`
+	}
+	l.must(l.server.Actor(successor).Patch("pipelineruns", "status", aPipelineRun, `{"status":{"childReferences":[`+told+`],"completionTime":"2026-01-01T00:00:09Z",`+fails))
+}
+
+// What did not begin is told apart from what was not made.
+func TestWhatDidNotBeginIsAnEnd(t *testing.T) {
+	for want, meanwhile := range map[string]func(l *tale) func(){
+		notBegun: func(*tale) func() { return nothing },
+		"":       func(l *tale) func() { return func() { l.pipeline("goes on") } },
+	} {
+		l := tell(t, "I16")
+		l.onlyTheFirst("a", "c", meanwhile(l))
+		ends := (&Result{Facts: l.facts}).ends()
+		if got := ends[types.NamespacedName{Namespace: "blue", Name: "p-b"}].Reason; got != want {
+			t.Errorf("it came to %q, not %q", got, want)
+		}
+		if x := (exception{workload: "w", reason: notBegun, pods: -1}); x.covers("w", end{Reason: succeeded, Attempts: 1, Pods: 1}, end{}) {
+			t.Error("what was not made is taken for what did not begin")
+		}
+	}
 }
 
 // pipelineStatus is what the program writes of a PipelineRun, by what happens.
@@ -84,6 +151,7 @@ var pipelineStatus = map[string]string{
 	"starts again": `{"startTime":"2026-01-01T00:00:06Z"}`,
 	"frozen":       `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}]}}`,
 	"thawed":       `{"pipelineSpec":{"tasks":[{"name":"a"}]}}`,
+	"with c":       `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}],"finally":[{"name":"c"}]}}`,
 	"told":         `{"childReferences":[{"name":"p-a"},{"name":"p-b"}]}`,
 	"forgotten":    `{"childReferences":[{"name":"p-a"}]}`,
 	"tells":        `{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running","message":"` + canary + `"}]}`,

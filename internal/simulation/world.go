@@ -233,6 +233,7 @@ func (w *World) told(e apiserver.Event, v apiserver.EventVerdict) {
 		return
 	}
 	if v.Arrives() {
+		w.facts.told(e)
 		for _, c := range w.checks {
 			if c.Told != nil {
 				c.Told(e)

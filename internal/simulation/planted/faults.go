@@ -18,7 +18,7 @@ func Faults() []Fault {
 		},
 		{
 			Name: "already-exists-fatal", Says: "AlreadyExists, for the pod that is there already, ends the run", Caught: "I16",
-			In: "reconcile/taskrun", Plans: quiet("pod loses its labels"),
+			In: "reconcile/taskrun", Plans: staleRestarts("one step", "pods", 4),
 			Old: `	case apierrors.IsAlreadyExists(err):
 		return true, r.readPod(ctx, key, o)
 `,

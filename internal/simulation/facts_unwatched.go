@@ -1,0 +1,94 @@
+package simulation
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// A watched tells who has worked for a PipelineRun, and who could have.
+type watched struct {
+	shownTo map[string]bool // processes that had the run from the server, in whatever version
+	// failedAlone is true if a task of it failed with nobody there who knew of the run:
+	// the process that made the task's run died of that, and the one that wrote how it
+	// ended had not been shown the PipelineRun by then.
+	failedAlone bool
+}
+
+// A making is who made a child, and whether it did anything for the PipelineRun after
+// that.
+type making struct {
+	by       string
+	followed bool
+}
+
+// notBegun are tasks of the graph that did not begin, and rightly so: what fails stops
+// those that have not begun, and between the first ones of a run and the others was
+// nobody who could have begun these before. Of who was there and did not begin them, or
+// of a task of finally, it says nothing.
+func (p *PipelineRun) notBegun() (names []string) {
+	last := apiserver.As[crds.PipelineRun](p.Last)
+	if !p.failedAlone || last.Status.PipelineSpec == nil {
+		return nil
+	}
+	made := p.made()
+	for _, t := range last.Status.PipelineSpec.Tasks {
+		if p.Expect.Runs[t.Name] > 0 && made[t.Name] == 0 {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// expected is made without faults, but for those tasks.
+func (p *PipelineRun) expected() map[string]int {
+	expected := maps.Clone(p.Expect.Runs)
+	for _, name := range p.notBegun() {
+		delete(expected, name)
+	}
+	return expected
+}
+
+// shown takes note that a process knows of the run: the server has listed it, or given
+// it, or the process writes it.
+func (f *Facts) shown(e apiserver.Exchange) {
+	answered := e.Verb != "watch" && e.Code == 200 && !e.Lost
+	if e.Resource != "pipelineruns" || !program(e.Actor) || !answered && !e.Writes() {
+		return
+	}
+	for _, p := range f.PipelineRuns {
+		if e.Verb == "list" || e.Key == p.Key {
+			p.shownTo[e.Actor] = true
+		}
+	}
+}
+
+// told takes note that a watch has shown a process the run.
+func (f *Facts) told(e apiserver.Event) {
+	if e.Watch.Resource != "pipelineruns" || e.Object == nil {
+		return
+	}
+	if p := f.PipelineRuns[e.Object.GetUID()]; p != nil {
+		p.shownTo[e.Watch.Actor] = true
+	}
+}
+
+// follows takes note that a process does something for the run: what it has made before
+// was not the last.
+func (p *PipelineRun) follows(actor string) {
+	for _, c := range p.Children {
+		c.followed = c.followed || c.by == actor
+	}
+}
+
+// fails takes note of how a child has ended.
+func (p *PipelineRun) fails(c *Child, e apiserver.Exchange) {
+	if e.After == nil || e.Resource != "taskruns" || apiserver.As[crds.TaskRun](e.After).Succeeded().Status != corev1.ConditionFalse {
+		return
+	}
+	alone := !c.followed && e.Actor != c.by && program(e.Actor) && !p.shownTo[e.Actor]
+	p.failedAlone = p.failedAlone || alone
+}
