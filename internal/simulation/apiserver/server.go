@@ -289,6 +289,9 @@ func (s *Server) Restore(b Backup, bump uint64) {
 	}
 	s.history = nil
 	s.compacted = s.version
+	for f := range s.watches {
+		f.old = true // one that is slow to tell what was before must not go on with what is after
+	}
 	s.tellAllLocked()
 }
 

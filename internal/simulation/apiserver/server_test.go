@@ -287,6 +287,30 @@ func TestARestoreThatIsBumpedHasForgottenWhereEverybodyWas(t *testing.T) {
 	})
 }
 
+// A client that was told the new world by an old watch would go on from there, and never
+// hear of what the restore has lost on its way to it.
+func TestAWatchThatIsSlowTellsNothingOfWhatIsAfterARestore(t *testing.T) {
+	slow := script{event: func(apiserver.Event) apiserver.EventVerdict {
+		return apiserver.EventVerdict{Wait: 10 * time.Second}
+	}}
+	bubble(t, runtime.ContentTypeProtobuf, slow, func(ctx context.Context, r *rig) {
+		w, err := r.pods.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			r.Fatal(err)
+		}
+		_, _ = r.pods.Create(ctx, pod("a"), metav1.CreateOptions{})
+		time.Sleep(time.Second)
+		_, _ = r.pods.Create(ctx, pod("b"), metav1.CreateOptions{})
+		r.Restore(r.Backup(), 1_000_000)
+		_, _ = r.pods.Create(ctx, pod("c"), metav1.CreateOptions{})
+		for e := range w.ResultChan() {
+			if p, ok := e.Object.(*corev1.Pod); ok && p.Name != "a" {
+				r.Errorf("the old watch tells of %s", p.Name)
+			}
+		}
+	})
+}
+
 // script answers each request and event by what it is told.
 type script struct {
 	request func(apiserver.Request) apiserver.Verdict

@@ -41,6 +41,7 @@ type follower struct {
 	// Guarded by the server's lock:
 	position uint64 // all up to that version is told
 	end      Ending // what the watch is to come to; GoOn while it is to go on
+	old      bool   // the store is another one by now: there is no news for this watch
 }
 
 // watch opens a watch and follows it to its end.
@@ -220,6 +221,9 @@ func (f *follower) missed() (missed []change, news <-chan struct{}, end Ending) 
 	s := f.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.old {
+		return nil, s.newsLocked(f.resource), f.end
+	}
 	i, _ := slices.BinarySearchFunc(s.history, f.position+1, func(c change, v uint64) int {
 		return int(int64(c.version) - int64(v))
 	})
