@@ -17,17 +17,16 @@ func Faults() []Fault {
 `,
 		},
 		{
-			Name: "already-exists-fatal", Says: "AlreadyExists, for the pod that is there already, ends the run", Caught: "I16",
-			In: "reconcile/taskrun", Plans: staleRestarts("one step", "pods", 4),
+			Name: "already-exists-fatal", Says: "AlreadyExists, for the TaskRun that is there already, ends the run", Caught: "I16",
+			In: "reconcile/pipelinerun", Plans: staleRestarts("pipeline: cancel", "taskruns", 6),
 			Old: `	case apierrors.IsAlreadyExists(err):
-		return true, r.readPod(ctx, key, o)
+		return true, r.adopt(ctx, key, o, c, err)
 `,
-			New: `	case apierrors.IsAlreadyExists(err):
-		if planted("already-exists-fatal") {
-			o.Refused = err
-			return true, nil
-		}
-		return true, r.readPod(ctx, key, o)
+			New: `	case apierrors.IsAlreadyExists(err) && planted("already-exists-fatal"):
+		o.Refused[c.Name] = err
+		return true, nil
+	case apierrors.IsAlreadyExists(err):
+		return true, r.adopt(ctx, key, o, c, err)
 `,
 		},
 		{
