@@ -117,9 +117,13 @@ func (m *townsman) ends() {
 func (m *townsman) weigh() (shard.Weights, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	at, begun := m.at[m.name]
+	if !begun {
+		return nil, false // as with caches that fill
+	}
 	mine := shard.Weights{}
 	for hash, bytes := range m.weights {
-		if m.at[m.name].Holds(hash) {
+		if at.Holds(hash) {
 			mine[hash] = bytes
 		}
 	}
