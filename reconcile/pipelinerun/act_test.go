@@ -915,6 +915,56 @@ func TestNoTaskBeginsOnTheWordOfAnOldCache(t *testing.T) {
 	}
 }
 
+// Whose status was erased on the server, or restored to before the start, begins again
+// with what there is: its pipeline is looked for, and what had begun goes on.
+func TestARunWhoseStatusIsGoneFromTheServerBeginsAgain(t *testing.T) {
+	const (
+		pipeline = `{apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: p}, spec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}, {name: b, runAfter: [a], taskSpec: {steps: [{image: x}]}}]}}`
+		run      = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineRef: {name: p}}}`
+	)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, pipeline, run)
+		c.settle(nil)
+		c.restart()
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.frozen = true
+		c.patch(crds.ResourcePipelineRuns, "run", `{"status":null}`)
+		c.settle(nil)
+		if run := c.run(); run.IsDone() || !slices.Equal(c.made, []string{"run-a", "run-b"}) {
+			t.Fatalf("%v were made, %+v", c.made, run.Succeeded())
+		}
+		c.ends("run-b", corev1.ConditionTrue, "Succeeded")
+		c.settle(nil)
+		if run := c.run(); run.Succeeded().Status != corev1.ConditionTrue || len(run.Status.ChildReferences) != 2 {
+			t.Errorf("%+v", run.Status)
+		}
+	})
+}
+
+// An answer that cannot be read confirms nothing: the server is asked again.
+func TestAGarbledAnswerConfirmsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}, {name: b, runAfter: [a], taskSpec: {steps: [{image: x}]}}]}}}`)
+		c.settle(nil)
+		c.restart()
+		c.ends("run-a", corev1.ConditionTrue, "Succeeded")
+		c.frozen = true
+		c.patch(crds.ResourcePipelineRuns, "run", `{"spec":{"status":"Cancelled"}}`)
+		c.calls, c.faults = nil, map[int]fault{0: garbled}
+		if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err == nil || reconcile.IsTerminal(err) {
+			t.Errorf("it ends with %v", err)
+		}
+		if !slices.Equal(c.calls, []string{"get pipelineruns run"}) {
+			t.Errorf("it asks, and then: %v", c.calls)
+		}
+		c.faults = nil
+		c.settle(nil)
+		if run := c.run(); run.Succeeded().Reason != "Cancelled" || len(c.made) != 1 {
+			t.Errorf("%v were made, %+v", c.made, run.Succeeded())
+		}
+	})
+}
+
 // A run that was deleted while its cache stands still has its children collected: they
 // are not made again on the word of that cache (seed 481).
 func TestNothingIsMadeForARunThatTheServerHasNoMore(t *testing.T) {

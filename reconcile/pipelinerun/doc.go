@@ -23,7 +23,7 @@
 //     UID, and for no other reason. (TestAnyCallMayFailAndNoTaskRunsTwice,
 //     TestAStaleCacheMakesNoSecondChild, TestAStrangersTaskRunIsNotAdopted) None is made
 //     for a run that the cache alone shows as going on: that is written, or asked for,
-//     first. (TestNoTaskBeginsOnTheWordOfAnOldCache)
+//     first. (TestNoTaskBeginsOnTheWordOfAnOldCache, TestAGarbledAnswerConfirmsNothing)
 //
 //  2. What is run is written down before it is run: status.pipelineSpec is stored
 //     before the first child is made. A Pipeline that is edited or deleted in mid-run

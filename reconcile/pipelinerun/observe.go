@@ -90,7 +90,10 @@ func (r *Reconciler) readRun(ctx context.Context, key types.NamespacedName, o *o
 }
 
 // confirm asks the server for the run of a plan that was made of what the cache shows.
-// again is false if there is none, or another by that name: its children are others.
+// again is false if there is none, or another by that name: its children are others. An
+// answer that cannot be read confirms nothing, and is for another try: should the run be
+// so, the cache will come to that. A status may be older than the cache, if it was erased
+// or restored, and then what it needs to start was not observed.
 func (r *Reconciler) confirm(ctx context.Context, key types.NamespacedName, o *observation) (again bool, result reconcile.Result, err error) {
 	now := *o
 	now.Run = nil
@@ -100,12 +103,17 @@ func (r *Reconciler) confirm(ctx context.Context, key types.NamespacedName, o *o
 	switch {
 	case now.Run == nil:
 		return false, reconcile.Result{RequeueAfter: call.AbsentFor}, nil
+	case now.Unreadable != nil:
+		return false, result, fmt.Errorf("get PipelineRun: %w", now.Unreadable)
 	case now.Run.UID != o.Run.UID:
 		return false, reconcile.Result{Requeue: true}, nil
 	case now.Run.ResourceVersion != o.Run.ResourceVersion:
-		o.Run, o.Unreadable = now.Run, now.Unreadable
+		o.Run = now.Run
+		if err := r.observePipeline(ctx, o); err != nil {
+			return false, result, err
+		}
 	}
-	o.Confirmed = true // one that cannot be read is not made anything for
+	o.Confirmed = true
 	return true, result, nil
 }
 

@@ -67,6 +67,7 @@ const (
 	conflict                     // somebody else was quicker
 	overloaded                   // 429
 	forbidden
+	garbled // is answered with what is no object
 )
 
 var errLost = errors.New("connection reset by peer")
@@ -207,6 +208,8 @@ func (s *server) enter(format string, args ...any) (done bool, err error) {
 		return false, apierrors.NewTooManyRequests("slow down", 1)
 	case forbidden:
 		return false, apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("not for you"))
+	case garbled:
+		return false, &call.UnreadableError{Err: errors.New("unexpected end of JSON input")}
 	default:
 		return true, nil
 	}
