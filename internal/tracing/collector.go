@@ -66,8 +66,13 @@ func newCollector(cfg Config) (*collector, error) {
 			return nil, err
 		}
 	}
-	return &collector{to.String(), headers, &http.Client{Transport: over, Timeout: answerWithin}, cfg.Trace}, nil
+	client := &http.Client{Transport: over, Timeout: answerWithin, CheckRedirect: stay}
+	return &collector{to.String(), headers, client, cfg.Trace}, nil
 }
+
+// stay has the answer 302 be the answer. Who follows it asks some other host for a page, by
+// GET, with our headers, and takes its 200 for that of a collector.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func overTCP(certificates string) (http.RoundTripper, error) {
 	trust, err := trusted(certificates)
@@ -84,7 +89,8 @@ func overTCP(certificates string) (http.RoundTripper, error) {
 	}, nil
 }
 
-// headersOf reads a file of headers. An error names no value: they are secrets.
+// headersOf reads a file of headers. An error says which of them it is and no part of it:
+// they are secrets, and of a bare token there is no name to be told.
 func headersOf(file string) (http.Header, error) {
 	headers := http.Header{}
 	if file == "" {
@@ -94,15 +100,28 @@ func headersOf(file string) (http.Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headers for the collector: %w", err)
 	}
+	n := 0
 	for pair := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == ',' || r == '\n' }) {
-		name, value, ok := strings.Cut(pair, "=")
+		n++
+		name, value, _ := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			return nil, fmt.Errorf("headers for the collector: %s: header %q: want name=value, the value URL-encoded", file, name)
+		if !isFieldName(name) || value == "" || err != nil {
+			return nil, fmt.Errorf("headers for the collector: %s: pair %d: want name=value, the value URL-encoded", file, n)
 		}
 		headers.Add(name, value)
 	}
 	return headers, nil
+}
+
+// isFieldName tells whether a header can have that name: a token of RFC 9110, 5.6.2. net/http
+// would find out with the first request, and put the name into its error.
+func isFieldName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
+		digit := '0' <= r && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
 }
 
 func trusted(file string) (*tls.Config, error) {
@@ -187,9 +206,9 @@ func (c *collector) post(ctx context.Context, body []byte) (wait time.Duration, 
 	case code == http.StatusTooManyRequests, code == http.StatusBadGateway,
 		code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return time.Duration(max(seconds, 0)) * time.Second, fmt.Errorf("%s answers %s", c.url, resp.Status)
+		return time.Duration(max(seconds, 0)) * time.Second, fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
 	default:
-		return -1, fmt.Errorf("%s answers %s", c.url, resp.Status)
+		return -1, fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
 	}
 }
 

@@ -172,6 +172,23 @@ func TestACollectorThatIsBusyIsAskedAgain(t *testing.T) {
 	}
 }
 
+// A login page that answers 200 is not where spans are delivered, nor a host that may have
+// the headers.
+func TestACollectorThatLeadsElsewhereHasNotTakenThem(t *testing.T) {
+	elsewhere := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect} {
+		asked, err := answers(t, Config{}, func(w http.ResponseWriter) {
+			w.Header().Set("Location", other.URL+"/login")
+			w.WriteHeader(status)
+		})
+		if asked != 1 || err == nil || elsewhere != 0 {
+			t.Errorf("%d: asked %d times, and %d times elsewhere: %v", status, asked, elsewhere, err)
+		}
+	}
+}
+
 // The answer 200 may say that some were not taken: 08 03 is rejected_spans: 3, and 0a 02
 // the partial_success around it.
 func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
