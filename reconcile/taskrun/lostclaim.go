@@ -73,6 +73,16 @@ func (d decision) provide(claims []*corev1.PersistentVolumeClaim) []Action {
 	return actions
 }
 
+// mounted are the claims of those that the pod mounts. What tells of the others is an
+// annotation that a pipeline within a pipeline hands on to all of its runs.
+func mounted(pod *corev1.Pod, claims []string) []string {
+	return slices.DeleteFunc(claims, func(name string) bool {
+		return !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == name
+		})
+	})
+}
+
 // awaitClaims adds to what is done about a pending pod: a claim that was made for the run
 // or its pipeline, and that the scheduler has something against, is looked for, and the
 // attempt ends if it is gone. The scheduler alone is not believed: it may not have been
@@ -81,7 +91,7 @@ func (d decision) awaitClaims(status crds.TaskRunStatus, p Plan) Plan {
 	if d.LostClaim != "" {
 		return d.giveUp(status, d.claimLost())
 	}
-	for _, name := range d.suspects(d.madeClaims()) {
+	for _, name := range d.suspects(mounted(d.Pod, d.madeClaims())) {
 		p.Actions = append(p.Actions, FindClaim{name})
 		p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
 	}

@@ -123,3 +123,39 @@ func TestAPodThatOnlyTheCacheHasIsLookedForWithItsRun(t *testing.T) {
 		}
 	})
 }
+
+// The annotation comes to the runs of a pipeline within a pipeline with all the others, and
+// names claims that only some of them mount: what a pod does not mount it cannot lose.
+func TestAClaimThatThePodDoesNotMountIsNotLookedFor(t *testing.T) {
+	const run = `
+metadata: {name: run, annotations: {millrace.dev/pipeline-claims: "src,cache"}}
+spec:
+  workspaces: [{name: source, persistentVolumeClaim: {claimName: src}}]
+  taskSpec: {workspaces: [{name: source}], steps: [{name: a, image: x, script: x}]}
+`
+	unscheduled := func(message string) corev1.PodStatus {
+		return corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: message}}}
+	}
+	for name, waits := range map[string]corev1.PodStatus{
+		"nobody says for what":  {},
+		"for some volume":       unscheduled("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."),
+		"for a claim not of it": unscheduled(`persistentvolumeclaim "cache" not found, persistentvolumeclaim "src" not found`),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, run)
+			c.server.claims["src"] = true
+			c.settle(nil)
+			c.kubelet(waits)
+			time.Sleep(time.Minute)
+			c.reconcile()
+			if c.server.run.IsDone() || c.asked("get claim") != 1 {
+				t.Errorf("it waits, %s: %d claims are looked for, and it is %+v", name, c.asked("get claim"), c.server.run.Succeeded())
+			}
+			delete(c.server.claims, "src")
+			c.reconcile()
+			if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonClaimLost) {
+				t.Errorf("it waits, %s: without its own claim it is %s", name, reason)
+			}
+		})
+	}
+}
