@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"millrace/indexer"
 	"millrace/shard"
 )
 
@@ -59,7 +60,8 @@ func (p *program) shared() error {
 	return p.member.Ready()
 }
 
-// weigh is what the caches of the share take, by namespace; false while they fill.
+// weigh is what the objects of the share take while they are plain, by namespace; false
+// while its caches fill.
 func (p *program) weigh() (shard.Weights, bool) {
 	s := p.share.Load()
 	if s == nil {
@@ -70,12 +72,18 @@ func (p *program) weigh() (shard.Weights, bool) {
 		if !synced(c) {
 			return nil, false
 		}
-		for key := range c.Keys() {
-			if o, ok := c.Glance(key); ok {
-				bytes, _ := o.Size()
-				weights[shard.Hash(key.Namespace)] += int64(bytes)
-			}
-		}
+		addWeights(weights, c.Indexer)
 	}
 	return weights, true
+}
+
+// addWeights adds a store's. What is packed weighs as much as what is not: it takes a
+// tenth, and a replica that has just begun, with all of it plain, is no heavier than
+// one that has been there for an hour.
+func addWeights(weights shard.Weights, store *indexer.Indexer) {
+	for key := range store.Keys() {
+		if o, ok := store.Glance(key); ok {
+			weights[shard.Hash(key.Namespace)] += int64(o.PlainSize())
+		}
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"millrace/indexer"
 	"millrace/shard"
 )
 
@@ -245,6 +246,27 @@ func (l *townLeases) List(context.Context, metav1.ListOptions) (list *coordinati
 		}
 		return nil
 	})
+}
+
+// A replica that has just been replaced has all of its share plain, the others have
+// packed theirs: it is no reason to divide anything anew.
+func TestWhatIsPackedWeighsAsMuchAsWhatIsNot(t *testing.T) {
+	store := indexer.New("taskruns")
+	for i := range 100 {
+		hear(t, store, i, func(indexer.Change) {})
+	}
+	was, is := shard.Weights{}, shard.Weights{}
+	addWeights(was, store)
+	packer := indexer.NewPacker(store, indexer.PackConfig{After: time.Minute})
+	for range 3 {
+		if err := packer.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addWeights(is, store)
+	if n := store.Stats().Packed.Objects; n != 100 || len(was) != 1 || !maps.Equal(was, is) {
+		t.Errorf("plain it weighs %v, with %d objects packed %v", was, n, is)
+	}
 }
 
 func TestReplicasShareTheNamespacesAndWhoComesGetsItsPart(t *testing.T) {

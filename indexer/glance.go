@@ -38,6 +38,15 @@ func (g Glance) Size() (bytes int, packed bool) {
 	return g.of.packed.Size(), true
 }
 
+// PlainSize is how many bytes the object takes in the store while it is plain: packing
+// does not change it, so it is for who compares stores of which some are packed.
+func (g Glance) PlainSize() int {
+	if g.of.plain != nil {
+		return g.of.plain.Size()
+	}
+	return g.of.packed.PlainSize()
+}
+
 // Facet is wire.Object.Facet.
 func (g Glance) Facet(f wire.Facet) (value string, known bool) {
 	if g.of.plain != nil {

@@ -9,7 +9,9 @@ import (
 	"strings"
 )
 
-// Weights is how many bytes the objects of each namespace take, by its hash.
+// Weights is how many bytes the objects of each namespace take while they are plain, by
+// its hash. Packing must not change it, or it would be said of two replicas with as many
+// objects that one is ten times as heavy as the other.
 type Weights map[uint64]int64
 
 // A Cell is where a boundary may be: what stands at From and after it, up to the next

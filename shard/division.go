@@ -186,8 +186,8 @@ func holder(d Division, hash uint64) int {
 // Shares may differ by this much before everything is divided anew: it costs each
 // replica its caches.
 const (
-	uneven      = 1.25    // times the mean
-	unevenBytes = 4 << 20 // and so much more than it
+	uneven      = 1.25     // times the mean
+	unevenBytes = 32 << 20 // and so much more than it: what is packed takes a tenth
 )
 
 // lopsided tells whether a share is so much heavier than the others that another

@@ -191,10 +191,10 @@ func TestAShareThatHasGrownIsDividedAnew(t *testing.T) {
 		bytes [2]int64 // of four namespaces in each half
 		want  bool
 	}{
-		{"alike", [2]int64{50 << 20, 50 << 20}, false},
-		{"a fifth more", [2]int64{60 << 20, 50 << 20}, false},
-		{"twice as much", [2]int64{60 << 20, 30 << 20}, true},
-		{"twice as much of little", [2]int64{6 << 20, 3 << 20}, false},
+		{"alike", [2]int64{500 << 20, 500 << 20}, false},
+		{"a fifth more", [2]int64{600 << 20, 500 << 20}, false},
+		{"twice as much", [2]int64{600 << 20, 300 << 20}, true},
+		{"twice as much of little", [2]int64{60 << 20, 30 << 20}, false},
 	} {
 		w := Weights{}
 		for i := range uint64(8) {

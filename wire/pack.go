@@ -90,6 +90,7 @@ func (p *Packer) seal(o *Object, blob []byte) *Packed {
 		dictionary: p.dictionary,
 		facets:     o.facets,
 		saved:      o.saved,
+		plain:      uint32(min(o.Size(), math.MaxUint32)), // no server takes one of so much
 		format:     o.format,
 		namespace:  uint8(len(o.key.Namespace)),
 		name:       uint16(len(o.key.Name)),

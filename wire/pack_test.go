@@ -73,6 +73,9 @@ func TestAPackedObjectComesBackAsItWas(t *testing.T) {
 				if packed.Key() != o.Key() || packed.UID() != o.UID() || packed.ResourceVersion() != o.ResourceVersion() || packed.String() != o.String() {
 					t.Errorf("%s says that it is %s", o, packed)
 				}
+				if packed.PlainSize() != o.Size() {
+					t.Errorf("%s takes %d bytes, and is said to take %d", o, o.Size(), packed.PlainSize())
+				}
 				if packed.Size() > o.Size()/4 {
 					t.Errorf("%s takes %d bytes of %d", o, packed.Size(), o.Size())
 				}

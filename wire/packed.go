@@ -21,6 +21,7 @@ type Packed struct {
 	dictionary *Dictionary
 	facets     *facets // see Object
 	saved      uint32  // see Object
+	plain      uint32  // see PlainSize
 
 	name                    uint16
 	namespace, uid, version uint8
@@ -64,6 +65,9 @@ func (p *Packed) Dictionary() *Dictionary { return p.dictionary }
 // shares with other objects are counted as if they were its own; its dictionary is
 // not counted.
 func (p *Packed) Size() int { return int(unsafe.Sizeof(*p)) + len(p.text) + p.facets.size() }
+
+// PlainSize is Object.Size of the object that was packed.
+func (p *Packed) PlainSize() int { return int(p.plain) }
 
 // String is what Object.String is.
 func (p *Packed) String() string { return p.Key().String() + "@" + p.ResourceVersion() }
