@@ -13,11 +13,26 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Get reads one object as JSON. One that is no T is an *UnreadableError.
-func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
+// Get reads one object of a kind as JSON. One that is no T is an *UnreadableError. What is
+// of another kind, or of none, is trouble, and for another try: no server keeps such a
+// thing there.
+func Get[T any](ctx context.Context, request *rest.Request, kind string) (*T, error) {
 	raw, err := Body(request.MaxRetries(0).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx))
 	if err != nil {
 		return nil, err
+	}
+	return decode[T](raw, kind)
+}
+
+// decode looks at the kind first: what has only the metadata of a run would be taken for
+// one that has not begun.
+func decode[T any](raw []byte, kind string) (*T, error) {
+	var is metav1.TypeMeta
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return nil, fmt.Errorf("decode the answer: %w", err)
+	}
+	if is.Kind != kind {
+		return nil, fmt.Errorf("decode the answer: its kind is %q, and not %s", is.Kind, kind)
 	}
 	object := new(T)
 	if err := json.Unmarshal(raw, object); err != nil {
@@ -26,24 +41,29 @@ func Get[T any](ctx context.Context, request *rest.Request) (*T, error) {
 	return object, nil
 }
 
-// List reads objects of a kind, all of them in one answer. If one does not decode, or is
-// of another kind, the error is an *UnreadableError, and none is returned.
+// List reads objects of a kind, all of them in one answer. If some are no T, the error is
+// an *UnreadableError, and the others are returned beside it. What is of another kind is
+// trouble, as for Get, and none is returned.
 func List[T any](ctx context.Context, request *rest.Request, kind string) ([]T, error) {
 	list, err := Get[struct {
 		Items []json.RawMessage `json:"items"`
-	}](ctx, request)
+	}](ctx, request, kind+"List")
 	if err != nil {
 		return nil, err
 	}
-	items := make([]T, len(list.Items))
+	items := make([]T, 0, len(list.Items))
+	var unreadable *UnreadableError
 	for i, raw := range list.Items {
-		var is metav1.TypeMeta
-		if err := errors.Join(json.Unmarshal(raw, &is), json.Unmarshal(raw, &items[i])); err != nil {
-			return nil, &UnreadableError{err}
+		item, err := decode[T](raw, kind)
+		switch {
+		case err == nil:
+			items = append(items, *item)
+		case !errors.As(err, &unreadable):
+			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		if is.Kind != kind { // what has only the metadata of a run would be taken for one that has not begun
-			return nil, &UnreadableError{fmt.Errorf("item %d of a list of %ss is of another kind: %q", i, kind, is.Kind)}
-		}
+	}
+	if unreadable != nil {
+		return items, unreadable
 	}
 	return items, nil
 }

@@ -806,6 +806,7 @@ func TestARunThatIsCutShortAsksForItsChildren(t *testing.T) {
 		"cancelled":                          {one, "run-a", cancelled("Cancelled")},
 		"stopped":                            {one, "run-a", cancelled("StoppedRunFinally")},
 		"stopped, half of a matrix is known": {matrix, "run-a-0", cancelled("StoppedRunFinally")},
+		"cancelled, one cannot be read":      {failed, "run-b", cancelled("Cancelled")},
 		"another task has failed":            {failed, "run-b", `{"status":{"childReferences":[{"apiVersion":"tekton.dev/v1","kind":"TaskRun","name":"run-a","pipelineTaskName":"a"}],"skippedTasks":[{"name":"b","reason":"PipelineRun was stopping"}]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -821,6 +822,9 @@ func TestARunThatIsCutShortAsksForItsChildren(t *testing.T) {
 						other = "run-a-1"
 					}
 					c.ends(other, corev1.ConditionFalse, "Failed")
+				}
+				if strings.Contains(name, "cannot be read") {
+					c.patch(crds.ResourceTaskRuns, "run-a", `{"spec":{"retries":"many"}}`)
 				}
 				c.restart()
 				c.frozen = true

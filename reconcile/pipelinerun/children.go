@@ -78,11 +78,8 @@ func childrenOf[T any, P interface {
 // the server has, and what only the cache has, which has gone since, or has lost the
 // label by which it is asked for.
 func (c Children) settle(ctx context.Context, client Client, run *crds.PipelineRun, cached []*child) ([]*child, error) {
-	served, err := c.served(ctx, client, run)
-	if unreadable := new(call.UnreadableError); errors.As(err, &unreadable) {
-		return cached, nil // one of them is damaged, and the cache reads what can be read of it
-	}
-	if err != nil {
+	served, err := c.served(ctx, client, run) // of one that is damaged the cache reads what can be read
+	if unreadable := new(call.UnreadableError); err != nil && !errors.As(err, &unreadable) {
 		return nil, fmt.Errorf("list %ss: %w", c.kind, err)
 	}
 	settled, of := make([]*child, len(served), len(served)+len(cached)), map[string]bool{}

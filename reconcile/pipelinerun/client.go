@@ -26,7 +26,8 @@ type Client interface {
 	GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error)
 	GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error)
 	// ListTaskRuns and the like read what the server holds now of the runs that have the
-	// label of a PipelineRun.
+	// label of a PipelineRun. Those that decode are returned beside the error of one that
+	// does not.
 	ListTaskRuns(ctx context.Context, run types.NamespacedName) ([]crds.TaskRun, error)
 	ListCustomRuns(ctx context.Context, run types.NamespacedName) ([]crds.CustomRun, error)
 	ListPipelineRuns(ctx context.Context, run types.NamespacedName) ([]crds.PipelineRun, error)
@@ -73,27 +74,27 @@ func at(request *restclient.Request, resource string, key types.NamespacedName) 
 
 // GetPipelineRun reads a PipelineRun.
 func (c *APIClient) GetPipelineRun(ctx context.Context, key types.NamespacedName) (*crds.PipelineRun, error) {
-	return call.Get[crds.PipelineRun](ctx, at(c.tekton.Get(), crds.ResourcePipelineRuns, key))
+	return call.Get[crds.PipelineRun](ctx, at(c.tekton.Get(), crds.ResourcePipelineRuns, key), crds.KindPipelineRun)
 }
 
 // GetPipeline reads a Pipeline.
 func (c *APIClient) GetPipeline(ctx context.Context, key types.NamespacedName) (*crds.Pipeline, error) {
-	return call.Get[crds.Pipeline](ctx, at(c.tekton.Get(), crds.ResourcePipelines, key))
+	return call.Get[crds.Pipeline](ctx, at(c.tekton.Get(), crds.ResourcePipelines, key), crds.KindPipeline)
 }
 
 // GetTask reads a Task.
 func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
-	return call.Get[crds.Task](ctx, at(c.tekton.Get(), crds.ResourceTasks, key))
+	return call.Get[crds.Task](ctx, at(c.tekton.Get(), crds.ResourceTasks, key), crds.KindTask)
 }
 
 // GetTaskRun reads a TaskRun.
 func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
-	return call.Get[crds.TaskRun](ctx, at(c.tekton.Get(), crds.ResourceTaskRuns, key))
+	return call.Get[crds.TaskRun](ctx, at(c.tekton.Get(), crds.ResourceTaskRuns, key), crds.KindTaskRun)
 }
 
 // GetCustomRun reads a CustomRun.
 func (c *APIClient) GetCustomRun(ctx context.Context, key types.NamespacedName) (*crds.CustomRun, error) {
-	return call.Get[crds.CustomRun](ctx, at(c.beta.Get(), crds.ResourceCustomRuns, key))
+	return call.Get[crds.CustomRun](ctx, at(c.beta.Get(), crds.ResourceCustomRuns, key), crds.KindCustomRun)
 }
 
 // ListTaskRuns reads the TaskRuns that have the label of a PipelineRun.
@@ -151,7 +152,7 @@ func create(ctx context.Context, request *restclient.Request, object any) (strin
 
 // GetRequest reads a ResolutionRequest.
 func (c *APIClient) GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
-	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)))
+	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)), crds.KindResolutionRequest)
 }
 
 // CreateRequest creates a ResolutionRequest.

@@ -269,6 +269,7 @@ func list[T any](s *server, resource string, run types.NamespacedName) ([]T, err
 		return nil, err
 	}
 	var items []T
+	var unreadable error
 	for _, name := range slices.Sorted(maps.Keys(s.objects[resource])) {
 		var meta metav1.PartialObjectMetadata
 		if err := json.Unmarshal(s.objects[resource][name], &meta); err != nil {
@@ -279,11 +280,12 @@ func list[T any](s *server, resource string, run types.NamespacedName) ([]T, err
 		}
 		var item T
 		if err := json.Unmarshal(s.objects[resource][name], &item); err != nil {
-			return nil, &call.UnreadableError{Err: err}
+			unreadable = &call.UnreadableError{Err: err}
+			continue
 		}
 		items = append(items, item)
 	}
-	return items, nil
+	return items, unreadable
 }
 
 func (s *server) PatchPipelineRun(_ context.Context, key types.NamespacedName, patch []byte) (string, error) {

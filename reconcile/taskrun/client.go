@@ -76,23 +76,23 @@ func NewAPIClient(tekton rest.Interface, core typedcorev1.CoreV1Interface) *APIC
 
 // GetTaskRun reads a TaskRun.
 func (c *APIClient) GetTaskRun(ctx context.Context, key types.NamespacedName) (*crds.TaskRun, error) {
-	return call.Get[crds.TaskRun](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name))
+	return call.Get[crds.TaskRun](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTaskRuns).Name(key.Name), crds.KindTaskRun)
 }
 
 // GetTask reads a Task.
 func (c *APIClient) GetTask(ctx context.Context, key types.NamespacedName) (*crds.Task, error) {
-	return call.Get[crds.Task](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTasks).Name(key.Name))
+	return call.Get[crds.Task](ctx, c.tekton.Get().Namespace(key.Namespace).Resource(crds.ResourceTasks).Name(key.Name), crds.KindTask)
 }
 
 // GetStepAction reads a StepAction, which is of another version than the rest.
 func (c *APIClient) GetStepAction(ctx context.Context, key types.NamespacedName) (*crds.StepAction, error) {
 	return call.Get[crds.StepAction](ctx, c.tekton.Get().AbsPath("apis", crds.Group, crds.VersionStepActions,
-		"namespaces", key.Namespace, crds.ResourceStepActions, key.Name))
+		"namespaces", key.Namespace, crds.ResourceStepActions, key.Name), crds.KindStepAction)
 }
 
 // GetRequest reads a ResolutionRequest.
 func (c *APIClient) GetRequest(ctx context.Context, key types.NamespacedName) (*crds.ResolutionRequest, error) {
-	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)))
+	return call.Get[crds.ResolutionRequest](ctx, c.tekton.Get().AbsPath(resolution.RequestPath(key.Namespace, key.Name)), crds.KindResolutionRequest)
 }
 
 // CreateRequest creates a ResolutionRequest.

@@ -22,6 +22,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"millrace/crds"
 	"millrace/reconcile/call"
 )
 
@@ -118,14 +119,20 @@ func TestGoneIsNoError(t *testing.T) {
 }
 
 func TestReadsOnTheWire(t *testing.T) {
-	w := &endpoint{status: 200, answer: map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "7"}, "spec": map[string]any{"serviceAccountName": "sa"}}}
+	w := &endpoint{status: 200}
+	is := func(kind string) {
+		w.answer = map[string]any{"kind": kind, "metadata": map[string]any{"name": "x", "resourceVersion": "7"}, "spec": map[string]any{"serviceAccountName": "sa"}}
+	}
 	c, key, ctx := w.client(t), types.NamespacedName{Namespace: "ns", Name: "x"}, context.Background()
+	is(crds.KindTaskRun)
 	if run, err := c.GetTaskRun(ctx, key); err != nil || run.Spec.ServiceAccountName != "sa" || run.ResourceVersion != "7" {
 		t.Errorf("%+v %v", run, err)
 	}
+	is(crds.KindTask)
 	if task, err := c.GetTask(ctx, key); err != nil || task.Name != "x" {
 		t.Errorf("%+v %v", task, err)
 	}
+	is(crds.KindStepAction)
 	if action, err := c.GetStepAction(ctx, key); err != nil || action.Name != "x" {
 		t.Errorf("%+v %v", action, err)
 	}
@@ -148,7 +155,7 @@ func TestReadsOnTheWire(t *testing.T) {
 		t.Errorf("a Task that is not there: %v", err)
 	}
 	w.status = 200
-	w.answer = map[string]any{"spec": "text"}
+	w.answer = map[string]any{"kind": crds.KindTask, "spec": "text"}
 	var unreadable *call.UnreadableError
 	if _, err := c.GetTask(ctx, key); err == nil || !errors.As(err, &unreadable) {
 		t.Errorf("a Task that is none: %v", err)
