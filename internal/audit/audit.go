@@ -85,24 +85,37 @@ func Calls(log, user, namespace string) (map[string]int, error) {
 	return calls, lines.Err()
 }
 
-// Follow hands to each every request that the server answers from now on, in the order of
-// the log, until ctx ends: that is no error. It goes on with the next file when the server
-// begins one.
-func Follow(ctx context.Context, log string, each func(Request)) error {
+// A Tail is what a log says from some moment on. Make it with FromNow; its Follow closes it.
+type Tail struct {
+	name string
+	file *os.File
+}
+
+// FromNow is the tail that begins where the log ends at this moment: nothing that the server
+// answers after the return is missed, whenever it is read.
+func FromNow(log string) (*Tail, error) {
 	f, err := os.Open(log)
 	if err != nil {
-		return fmt.Errorf("audit log: %w", err)
+		return nil, fmt.Errorf("audit log: %w", err)
 	}
-	defer func() { f.Close() }()
 	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		return fmt.Errorf("audit log: %w", err)
+		return nil, errors.Join(fmt.Errorf("audit log: %w", err), f.Close())
 	}
+	return &Tail{log, f}, nil
+}
+
+// Follow hands to each every request of the tail that was answered, in the order of the log,
+// until ctx ends: that is no error. It goes on with the next file when the server begins one.
+// It is called once.
+func (t *Tail) Follow(ctx context.Context, each func(Request)) error {
+	f := t.file
+	defer func() { f.Close() }()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	lines := bufio.NewReader(f)
 	var begun []byte // of a line whose end is not there yet
 	for {
-		next := successor(f, log) // looked at before the rest is read: nothing is added to f after that
+		next := successor(f, t.name) // looked at before the rest is read: nothing is added to f after that
 		for {
 			part, err := lines.ReadBytes('\n')
 			begun = append(begun, part...)

@@ -33,8 +33,12 @@ func TestCallsAreThoseOfOneUserInOneNamespaceWithoutEvents(t *testing.T) {
 }
 
 func TestWithoutALogThereIsNoCount(t *testing.T) {
-	if _, err := Calls(filepath.Join(t.TempDir(), "audit.log"), "us", "ci"); err == nil {
+	file := filepath.Join(t.TempDir(), "audit.log")
+	if _, err := Calls(file, "us", "ci"); err == nil {
 		t.Error("no error")
+	}
+	if _, err := FromNow(file); err == nil {
+		t.Error("followed without an error")
 	}
 }
 
@@ -61,9 +65,12 @@ func TestALogIsFollowedIntoTheNextFile(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var got []Request
 		ended := make(chan error, 1)
-		go func() { ended <- Follow(ctx, file, func(r Request) { got = append(got, r) }) }()
-		time.Sleep(time.Second)
-		add(one + two[:10])
+		tail, err := FromNow(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(one + two[:10]) // before anybody reads
+		go func() { ended <- tail.Follow(ctx, func(r Request) { got = append(got, r) }) }()
 		time.Sleep(time.Second)
 		add(two[10:])
 		if err := os.Rename(file, file+".1"); err != nil {

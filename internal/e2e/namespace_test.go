@@ -56,12 +56,16 @@ func hears(t *testing.T, user, namespace string) (tooMuch func() []audit.Request
 	if log == "" {
 		t.Fatal("AUDIT_LOG is not set: it names the audit log of the API server")
 	}
+	tail, err := audit.FromNow(log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var heard []audit.Request
 	asked := 0
 	ended := make(chan error, 1)
 	go func() {
-		ended <- audit.Follow(ctx, log, func(r audit.Request) {
+		ended <- tail.Follow(ctx, func(r audit.Request) {
 			if r.User != user {
 				return
 			}

@@ -25,9 +25,11 @@ type witness struct {
 func newWitness(t *testing.T, c *cluster, ns string) *witness {
 	t.Helper()
 	w := &witness{ns: ns}
+	tail, err := audit.FromNow(c.audit)
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- audit.Follow(ctx, c.audit, w.hear) }()
+	go func() { done <- tail.Follow(ctx, w.hear) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -119,6 +121,9 @@ func (w *witness) oneAtATime(t *testing.T) {
 		case r.Resource != "leases" && holder != "" && r.Pod != holder:
 			t.Errorf("two leaders: %s wrote (%s %s %s) at %s, and %s has the Lease", r.Pod, r.Verb, r.Resource, r.Name, r.Received, holder)
 		}
+	}
+	if leaders == 0 || len(w.writes) == 0 {
+		t.Errorf("%d writes for runs, and %d replicas had the Lease: the audit log was not heard", len(w.writes), leaders)
 	}
 	sayf("%d writes for runs, each by the replica that had the Lease; it went from one to another %d times", len(w.writes), leaders-1)
 }

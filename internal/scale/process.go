@@ -78,8 +78,11 @@ func (p *process) get(ctx context.Context, host, path string) (body []byte, stat
 // scrape is its metrics.
 func (p *process) scrape(ctx context.Context) (samples, error) {
 	body, status, err := p.get(ctx, p.metrics, "/metrics")
-	if err != nil || status != http.StatusOK {
-		return nil, fmt.Errorf("metrics of the controller: status %d, %w", status, err)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of the controller: %w", err)
+	}
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("metrics of the controller: status %d", status)
 	}
 	return parseMetrics(body)
 }

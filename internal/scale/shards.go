@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"millrace/internal/audit"
 )
 
 // Of the measuring of replicas that share the work.
@@ -78,14 +75,14 @@ func (s stage) measureTeam(ctx context.Context, n int, where []string, auditLog 
 	if err != nil {
 		return 0, err
 	}
-	w := writings{by: map[string]string{}, hands: map[string]int{}, writers: map[string]map[string]bool{}}
-	err = w.during(ctx, auditLog, func(ctx context.Context) error {
-		return s.runAmong(ctx, fmt.Sprintf("of-%d-%d", n, time.Now().Unix()), where)
+	var after []reading
+	w := newWritings()
+	err = w.during(ctx, auditLog, where, func(ctx context.Context) error {
+		return s.runAmong(ctx, fmt.Sprintf("of-%d-%d", n, time.Now().Unix()), where, func() (err error) {
+			after, err = all.readings(ctx)
+			return err
+		})
 	})
-	if err != nil {
-		return 0, err
-	}
-	after, err := all.readings(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -93,6 +90,9 @@ func (s stage) measureTeam(ctx context.Context, n int, where []string, auditLog 
 		whole = cached(before[0])
 	}
 	for i := range all {
+		if cached(before[i]) == 0 {
+			return 0, fmt.Errorf("replica %d says of no byte that it caches it", i)
+		}
 		fmt.Printf("| %d | %d | %d | %.2f | %.2f | %.1f | %.1f | %.0f | %.0f |\n", n, i, len(w.writers[account(i)]),
 			cached(before[i])/1e6, cached(before[i])/whole, before[i].cpu.Seconds(), (after[i].cpu - before[i].cpu).Seconds(),
 			after[i].now/(1<<20), after[i].metrics.sum("informer_foreign_objects_total"))
@@ -113,13 +113,25 @@ func (s stage) measureTeam(ctx context.Context, n int, where []string, auditLog 
 // killOne has another replica finish what one has begun: each namespace passes from one
 // hand to another once at most, and never back.
 func (s stage) killOne(ctx context.Context, all team, where []string, auditLog string) error {
-	w := writings{by: map[string]string{}, hands: map[string]int{}, writers: map[string]map[string]bool{}}
-	began := time.Now()
-	err := w.during(ctx, auditLog, func(ctx context.Context) error {
+	w := newWritings()
+	kill := make(chan time.Time, 1) // when it was
+	var took time.Duration
+	err := w.during(ctx, auditLog, where, func(ctx context.Context) error {
 		both, ctx := errgroup.WithContext(ctx)
-		both.Go(func() error { return s.runAmong(ctx, fmt.Sprintf("killed-%d", began.Unix()), where) })
+		both.Go(func() error {
+			return s.runAmong(ctx, fmt.Sprintf("killed-%d", time.Now().Unix()), where, func() error {
+				select {
+				case at := <-kill:
+					took = time.Since(at)
+					return nil
+				default:
+					return errors.New("all runs had ended before one was killed")
+				}
+			})
+		})
 		both.Go(func() error {
 			err := pause(ctx, time.Second)
+			kill <- time.Now()
 			all[0].end(syscall.SIGKILL)
 			return err
 		})
@@ -128,17 +140,16 @@ func (s stage) killOne(ctx context.Context, all team, where []string, auditLog s
 	if err != nil {
 		return err
 	}
-	for namespace, hands := range w.hands {
-		if hands > 1 {
-			return fmt.Errorf("%s passed from hand to hand %d times", namespace, hands)
-		}
+	if err := w.passedOnce(); err != nil {
+		return err
 	}
-	fmt.Printf("One of %d killed: all runs have ended after %.0f s; %d namespaces passed to another replica, each once.\n", len(all), time.Since(began).Seconds(), len(w.hands))
+	fmt.Printf("One of %d killed: all runs had ended %.0f s later; %d namespaces passed to another replica, each once.\n", len(all), took.Seconds(), len(w.hands))
 	return nil
 }
 
-// runAmong runs one TaskRun in each namespace, and waits until all have succeeded.
-func (s stage) runAmong(ctx context.Context, name string, where []string) (err error) {
+// runAmong runs one TaskRun in each namespace, waits until all have succeeded, and calls
+// ended; then it deletes them.
+func (s stage) runAmong(ctx context.Context, name string, where []string, ended func() error) (err error) {
 	body, err := workload{name: name}.bodies()
 	if err != nil {
 		return err
@@ -157,16 +168,20 @@ func (s stage) runAmong(ctx context.Context, name string, where []string) (err e
 			return s.tekton.Delete().Namespace(where[i]).Resource("taskruns").Name(names[i]).Do(ctx).Error()
 		}))
 	}()
-	ended := 0
-	return poll(ctx, "the runs among the completed ones", func() (bool, error) {
-		for ; ended < len(where); ended++ {
-			if over, err := s.over(ctx, where[ended], names[ended]); !over || err != nil {
-				s.progress.at(name, ended, len(where), "runs")
+	n := 0
+	err = poll(ctx, "the runs among the completed ones", func() (bool, error) {
+		for ; n < len(where); n++ {
+			if over, err := s.over(ctx, where[n], names[n]); !over || err != nil {
+				s.progress.at(name, n, len(where), "runs")
 				return false, err
 			}
 		}
 		return true, nil
 	})
+	if err != nil {
+		return err
+	}
+	return ended()
 }
 
 // over tells whether a run has succeeded; one that has failed is an error.
@@ -200,14 +215,10 @@ func cached(r reading) float64 { return r.metrics.sum("informer_store_bytes") }
 
 func account(i int) string { return fmt.Sprintf("millrace-replica-%d", i) }
 
+// startTeam starts n replicas, or none.
 func (s stage) startTeam(ctx context.Context, n int) (all team, err error) {
 	for i := range n {
-		config, err := s.kubeconfigOf(ctx, account(i))
-		if err != nil {
-			return all, err
-		}
-		p, err := s.start(ctx, account(i), "--kubeconfig="+config, "--pod-name=", fmt.Sprintf("--shards=%d", mostReplicas),
-			"--pack-after=0") // a cache that is partly packed cannot be compared
+		p, err := s.startReplica(ctx, i)
 		if err != nil {
 			all.end()
 			return nil, err
@@ -215,6 +226,15 @@ func (s stage) startTeam(ctx context.Context, n int) (all team, err error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+func (s stage) startReplica(ctx context.Context, i int) (*process, error) {
+	config, err := s.kubeconfigOf(ctx, account(i))
+	if err != nil {
+		return nil, err
+	}
+	return s.start(ctx, account(i), "--kubeconfig="+config, "--pod-name=", fmt.Sprintf("--shards=%d", mostReplicas),
+		"--pack-after=0") // a cache that is partly packed cannot be compared
 }
 
 func (all team) end() {
@@ -310,45 +330,4 @@ func (s stage) kubeconfigOf(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return path, os.Chmod(path, 0o600)
-}
-
-// writings are who wrote of runs and their pods, by namespace.
-type writings struct {
-	n       int
-	by      map[string]string          // the last writer
-	hands   map[string]int             // how often it became another one
-	writers map[string]map[string]bool // the namespaces of each
-}
-
-// during follows the audit log while something is done.
-func (w *writings) during(ctx context.Context, log string, do func(context.Context) error) error {
-	following, stop := context.WithCancel(ctx)
-	both, following := errgroup.WithContext(following)
-	both.Go(func() error { return audit.Follow(following, log, w.see) })
-	err := do(ctx)
-	err = errors.Join(err, pause(ctx, 2*time.Second)) // the log is written a little later
-	stop()
-	return errors.Join(err, both.Wait())
-}
-
-func (w *writings) see(r audit.Request) {
-	const prefix = "system:serviceaccount:" + installNamespace + ":"
-	replica, ours := strings.CutPrefix(r.User, prefix)
-	if !ours || r.Namespace == "" || r.Namespace == installNamespace || r.Code >= 300 || r.Resource == "events" {
-		return
-	}
-	switch r.Verb {
-	case "create", "update", "patch", "delete":
-	default:
-		return
-	}
-	w.n++
-	if last := w.by[r.Namespace]; last != "" && last != replica {
-		w.hands[r.Namespace]++
-	}
-	w.by[r.Namespace] = replica
-	if w.writers[replica] == nil {
-		w.writers[replica] = map[string]bool{}
-	}
-	w.writers[replica][r.Namespace] = true
 }
