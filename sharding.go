@@ -16,7 +16,7 @@ import (
 // look as if it had been deleted.
 func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) work {
 	leases := shard.NewLeases(p.api.leases.Leases(p.cfg.namespace), shard.Config{
-		Shards: p.cfg.shards, Identity: p.api.lock.Identity(), LeaseDuration: p.cfg.leaseDuration,
+		Shards: p.cfg.shards, Identity: p.api.lock.Identity(), LeaseDuration: p.cfg.leaseDuration, Timeout: p.cfg.renewDeadline / 2,
 	})
 	p.member = shard.NewMember(leases, shard.MemberConfig{
 		Poll: p.cfg.retryPeriod, Settle: p.cfg.leaseDuration, Weigh: p.weigh, Trace: p.registry.Sharding(),

@@ -33,6 +33,9 @@ type Config struct {
 	// LeaseDuration is how long a Lease must not have changed before its holder is taken
 	// for gone. It must be longer than the holder's renew deadline.
 	LeaseDuration time.Duration
+	// Timeout bounds each request, so that an answer that never comes does not keep who
+	// asks from what is to be done next. Default: a third of LeaseDuration.
+	Timeout time.Duration
 }
 
 // Leases are those of all shards, as this process sees them, and a lock on one of
@@ -69,14 +72,21 @@ type occupation struct {
 
 // NewLeases does no I/O.
 func NewLeases(client coordination.LeaseInterface, cfg Config) *Leases {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = cfg.LeaseDuration / 3
+	}
 	return &Leases{client: client, cfg: cfg, turn: make(chan struct{}, 1), seen: map[string]sighting{}, slots: map[int]occupation{}, shard: -1}
 }
 
 var _ resourcelock.Interface = (*Leases)(nil)
 
 // look reads all Leases, as of now: a list without a resourceVersion is answered with
-// what is stored.
+// what is stored. A holder is silent if it was when the list was asked for: what it has
+// done since need not be in a list that took its time.
 func (l *Leases) look(ctx context.Context) (view, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
+	asked := time.Now()
 	list, err := l.client.List(ctx, metav1.ListOptions{LabelSelector: Selector})
 	if err != nil {
 		return view{}, fmt.Errorf("list the Leases of shards: %w", err)
@@ -92,7 +102,7 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 			l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
 		}
 		if shard, ok := shardOf(lease.Name); ok {
-			v.slots[shard] = l.slotLocked(ctx, lease, now)
+			v.slots[shard] = l.slotLocked(ctx, lease, asked)
 		} else if lease.Name == DivisionLease {
 			v.lease = lease
 			if v.division, err = ParseDivision(lease.Annotations[onDivision]); err != nil {
@@ -114,7 +124,7 @@ func (l *Leases) sinceLocked(shard int, held bool, now time.Time) time.Time {
 	return l.slots[shard].since
 }
 
-func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, now time.Time) slot {
+func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, asked time.Time) slot {
 	s := slot{lease: lease, holder: holderOf(lease)}
 	weighs, cells, _ := strings.Cut(lease.Annotations[onWeights], " ")
 	var err error
@@ -125,7 +135,7 @@ func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, no
 	if err != nil && weighs != "" {
 		klog.FromContext(ctx).Error(err, "What a share weighs cannot be read", "lease", lease.Name)
 	}
-	if s.holder != "" && s.holder != l.cfg.Identity && now.Sub(l.seen[lease.Name].at) >= l.patience(lease) {
+	if s.holder != "" && s.holder != l.cfg.Identity && asked.Sub(l.seen[lease.Name].at) >= l.patience(lease) {
 		s.holder, s.silent = "", true
 	}
 	if text := lease.Annotations[onClaim]; text != "" && s.holder != "" {
@@ -250,6 +260,8 @@ func (l *Leases) Update(ctx context.Context, record resourcelock.LeaderElectionR
 
 // write puts a claim, nil for none, on the Lease that this process holds.
 func (l *Leases) write(ctx context.Context, claim *Range) error {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
 	return l.inTurn(ctx, func() (*coordinationv1.Lease, error) {
 		lease, ours := l.last()
 		if !ours {
@@ -313,6 +325,8 @@ func (l *Leases) weigh(r Range, w Weights) {
 
 // divide writes another division, if nobody else has meanwhile.
 func (l *Leases) divide(ctx context.Context, v view, next Division) error {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
 	now := metav1.NowMicro()
 	lease := &coordinationv1.Lease{}
 	if v.lease != nil {
