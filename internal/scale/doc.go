@@ -28,7 +28,8 @@
 //     (TestACopyAgreesWithItself, TestNoTwoCopiesAreTheSame)
 //  3. A pod of kwok's is what a run waits for: its results come back.
 //     (TestKwokSaysWhatTheEntrypointWould)
-//  4. The table in docs/performance.md is that of results.json.
+//  4. The table in docs/performance.md is that of results.json; without results there is
+//     none.
 //     (TestThePageHasTheTableOfTheResults)
 //
 // Goroutines: creating and seeding have some each, all of which have ended when their

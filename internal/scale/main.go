@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -75,11 +76,12 @@ func run(ctx context.Context, args []string) error {
 		if !o.only.MatchString(p.name) {
 			continue
 		}
+		began := time.Now()
 		numbers, err := p.measure(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		measured = append(measured, result{Part: p.name, Title: p.title, Cores: runtime.NumCPU(), Numbers: numbers})
+		measured = append(measured, result{Part: p.name, Title: p.title, Cores: runtime.NumCPU(), Took: time.Since(began).Seconds(), Numbers: numbers})
 	}
 	if len(measured) == 0 {
 		return fmt.Errorf("-only=%s matches none of %v", o.only, names(parts(0)))

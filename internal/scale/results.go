@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ type result struct {
 	Part    string  `json:"part"`
 	Title   string  `json:"title"`
 	Cores   int     `json:"cores"` // of the machine that it was measured on
+	Took    float64 `json:"took"`  // to measure it, in seconds
 	Numbers numbers `json:"numbers"`
 }
 
@@ -108,7 +110,11 @@ func withTable(page []byte, all []result) ([]byte, error) {
 
 // writeTable writes it in Markdown.
 func writeTable(b *bytes.Buffer, all []result) {
-	fmt.Fprintf(b, "\nMeasured on %d cores.\n\n", all[0].Cores)
+	took := 0.0
+	for _, r := range all {
+		took += r.Took
+	}
+	fmt.Fprintf(b, "\nMeasured on %d cores, in %.0f minutes.\n\n", all[0].Cores, math.Ceil(took/60))
 	lines := cells(all)
 	rule := append(make([]string, 0, len(all)+3), "---")
 	for range all {

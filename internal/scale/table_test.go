@@ -11,8 +11,8 @@ import (
 
 func someResults() []result {
 	return []result{
-		{"taskruns-few", "1,000 TaskRuns", 2, numbers{"rate": 41.27, "cpu": 3, "rss-peak": 70 << 20, "requests-post": 12345, "wait-p50": 0.0001, "wait-p99": 10}},
-		{"completed", "50,000 completed", 2, numbers{"cpu": 123.4, "rss-rest": 151 << 20, "after-stop": 4.2}},
+		{"taskruns-few", "1,000 TaskRuns", 2, 61, numbers{"rate": 41.27, "cpu": 3, "rss-peak": 70 << 20, "requests-post": 12345, "wait-p50": 0.0001, "wait-p99": 10}},
+		{"completed", "50,000 completed", 2, 59, numbers{"cpu": 123.4, "rss-rest": 151 << 20, "after-stop": 4.2}},
 	}
 }
 
@@ -45,7 +45,7 @@ func TestPartsThatWereNotMeasuredKeepTheirNumbers(t *testing.T) {
 	if err := report(io.Discard, o, someResults()); err != nil {
 		t.Fatal(err)
 	}
-	again := []result{{"taskruns-few", "1,000 TaskRuns", 2, numbers{"rate": 29}}}
+	again := []result{{"taskruns-few", "1,000 TaskRuns", 2, 62, numbers{"rate": 29}}}
 	if err := report(io.Discard, o, again); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestPartsThatWereNotMeasuredKeepTheirNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"before\n", "\nMeasured on 2 cores.\n", "| TaskRuns a second | 29 | – | ≥ 30 | missed |\n", "| --- | --: | --: | --- | --- |\n", "\nbehind\n"} {
+	for _, line := range []string{"before\n", "\nMeasured on 2 cores, in 3 minutes.\n", "| TaskRuns a second | 29 | – | ≥ 30 | missed |\n", "| --- | --: | --: | --- | --- |\n", "\nbehind\n"} {
 		if !strings.Contains(string(text), line) {
 			t.Errorf("the page has no line %q:\n%s", line, text)
 		}
@@ -67,6 +67,7 @@ func TestPartsThatWereNotMeasuredKeepTheirNumbers(t *testing.T) {
 	}
 }
 
+// As long as there are no results it has none, and the place for it.
 func TestThePageHasTheTableOfTheResults(t *testing.T) {
 	all, err := readResults("results.json")
 	if err != nil {
@@ -82,5 +83,12 @@ func TestThePageHasTheTableOfTheResults(t *testing.T) {
 	}
 	if !bytes.Equal(page, want) {
 		t.Error("docs/performance.md has another table than results.json: WRITE=1 make bench-scale writes both")
+	}
+	other, err := withTable(page, someResults())
+	if err != nil || !bytes.Contains(other, []byte("| memory at rest | – | 151 MiB |")) {
+		t.Errorf("the table of other results does not come into the page: %v", err)
+	}
+	if back, err := withTable(other, all); err != nil || !bytes.Equal(back, page) {
+		t.Errorf("a table does not take the place of another: %v", err)
 	}
 }
