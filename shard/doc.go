@@ -19,8 +19,9 @@
 // What it promises:
 //
 //  1. Work on a range begins only after a list of all Leases has shown this replica's
-//     claim to it, and no other claim on a part of it; the claim stands until the work has
-//     returned. Of two replicas whose claims overlap the later one sees the earlier, so no
+//     claim to it, on the Lease that it holds, and no other claim on a part of it; the
+//     claim stands until the work has returned (TestWhatWasToBeGivenUpIsClaimedAnew,
+//     TestAClaimIsOursOnlyOnALeaseThatWeHold). Of two replicas whose claims overlap the later one sees the earlier, so no
 //     two are ever at work on one namespace, whatever division each of them has seen
 //     (main.TestNoTwoReplicasAreEverInsideOneShare).
 //  2. A replica that cannot renew its Lease has to stop before others may take it for
@@ -38,7 +39,8 @@
 // (TestNamesThatAreCountedStandCloseTogether).
 //
 // Who deletes the Leases by hand while replicas are at work takes the claims away with
-// them, and with them the promise, until each has written its own again.
+// them, and with them the promise, until each has looked again: then its work ends
+// (TestWorkEndsWhenItsClaimIsNotThereAnyMore).
 //
 // Goroutines: Member.Run blocks, and has one more for as long as work works. Leases is
 // for the elector's goroutine and the Member's; whoever writes waits for the other's

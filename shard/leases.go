@@ -307,6 +307,13 @@ func (l *Leases) intend(claim *Range) {
 	l.claim = claim
 }
 
+// intends tells whether the next renewal of the Lease says that a range is claimed.
+func (l *Leases) intends(r Range) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.claim != nil && *l.claim == r
+}
+
 // RecordEvent implements resourcelock.Interface. Nobody is told.
 func (l *Leases) RecordEvent(string) {}
 
@@ -371,6 +378,16 @@ func (l *Leases) holds() (shard int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shard, l.held
+}
+
+// own is the slot of the shard that this process holds, as the server has it; nil if it
+// is not this process's there.
+func (l *Leases) own(v view) (shard int, own *slot) {
+	shard, held := l.holds()
+	if !held || v.slots[shard].holder != l.cfg.Identity {
+		return shard, nil
+	}
+	return shard, &v.slots[shard]
 }
 
 func leaseLabels() map[string]string {

@@ -111,15 +111,22 @@ func (m *Member) await(ctx context.Context) (Range, bool) {
 }
 
 // claim does the next step towards a share: it looks, and writes what is to be written
-// next. It has come there if a look shows this replica's claim, and no other beside it.
-// With again there is news to look at.
+// next. It has come there if a look shows this replica's claim, on a Lease that it holds,
+// and no other beside it; and if the claim is meant to stay: one that could not be taken
+// back is there as well, and the next renewal would erase it. With again there is news to
+// look at.
 func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error) {
 	v, err := m.look(ctx)
 	if err != nil {
 		return Range{}, false, false, err
 	}
-	shard, _ := m.leases.holds()
-	claimed := v.slots[shard].claim
+	shard, own := m.leases.own(v)
+	if own == nil {
+		why := "it does not hold its Lease"
+		m.waiting.Store(&why)
+		return Range{}, false, false, nil
+	}
+	claimed := own.claim
 	want, has := v.division.Of(shard)
 	if !has {
 		m.waiting.Store(nil)
@@ -132,7 +139,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	}
 	m.waiting.Store(&why)
 	switch {
-	case claimed != nil && *claimed == want:
+	case claimed != nil && *claimed == want && m.leases.intends(want):
 		return want, obstacle == "", false, nil
 	case obstacle != "":
 		return Range{}, false, false, m.drop(ctx, claimed)
@@ -151,7 +158,8 @@ func (m *Member) drop(ctx context.Context, claimed *Range) error {
 }
 
 // follow returns when the work on a range should end: when a part of it is to be
-// another's, or when what is to be added to it is nobody's any more.
+// another's, when what is to be added to it is nobody's any more, or when the server does
+// not show the claim to it, which nobody else would see then.
 func (m *Member) follow(ctx context.Context, r Range) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if n%weighing == 0 {
@@ -167,14 +175,18 @@ func (m *Member) follow(ctx context.Context, r Range) {
 			if ctx.Err() == nil {
 				klog.FromContext(ctx).Error(err, "Cannot see who shares the namespaces, will try again")
 			}
-		} else if shard, _ := m.leases.holds(); ends(v, shard, r) {
+		} else if m.ends(v, r) {
 			return
 		}
 		pause(ctx, m.cfg.Poll)
 	}
 }
 
-func ends(v view, shard int, r Range) bool {
+func (m *Member) ends(v view, r Range) bool {
+	shard, own := m.leases.own(v)
+	if own == nil || own.claim == nil || *own.claim != r {
+		return true
+	}
 	want, has := v.division.Of(shard)
 	switch {
 	case has && want == r:
