@@ -11,7 +11,8 @@
 //     (TestWhatTakesTooLongIsLeftOut).
 //  2. No errors. Who cannot be asked, or may not be, completes to nothing
 //     (TestNobodyIsToldOfTrouble).
-//  3. Only metadata is asked for, in pages: a run may be large, and there may be many.
+//  3. Only metadata is asked for, in pages: a run may be large, and there may be many
+//     (TestAWordBecomesWhatBeginsSo).
 //
 // It has no goroutine of its own.
 package complete

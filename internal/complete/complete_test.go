@@ -32,6 +32,10 @@ func (n names) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too much is asked for: "+accept, http.StatusNotAcceptable)
 		return
 	}
+	if limit := r.URL.Query().Get("limit"); limit != "500" {
+		http.Error(w, "too much is asked for at once: "+limit, http.StatusRequestEntityTooLarge)
+		return
+	}
 	list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}}
 	from := 0
 	if c := r.URL.Query().Get("continue"); c != "" {
