@@ -66,6 +66,7 @@ func TestMetricsTellNoSecrets(t *testing.T) {
 				Head:        indexer.Read[taskrun.Head](runs).Get,
 				Known:       runs.Known,
 				Pod:         indexer.Read[corev1.Pod](pods).Get,
+				KnownPod:    pods.Known,
 				LimitRanges: func(string) ([]corev1.LimitRange, error) { return nil, nil },
 				ServiceAccount: func(types.NamespacedName) (corev1.ServiceAccount, bool, error) {
 					return corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Secrets: []corev1.ObjectReference{{Name: "git"}}}, true, nil

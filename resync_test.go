@@ -97,6 +97,7 @@ func (w *wheel) caches() taskrun.Caches {
 		Head:     indexer.Read[taskrun.Head](w.runs).Get,
 		Known:    w.runs.Known,
 		Pod:      indexer.Read[corev1.Pod](w.pods).Get,
+		KnownPod: w.pods.Known,
 		TaskRuns: w.runs,
 		Pods:     w.pods,
 	}

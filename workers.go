@@ -29,6 +29,7 @@ func (s *share) employTaskRunWorkers(mayWork context.Context) {
 			ServiceAccount: indexer.Read[corev1.ServiceAccount](s.accounts.Indexer).Get,
 			LimitRanges:    indexer.Read[corev1.LimitRange](s.limitRanges.Indexer).List,
 			Pod:            indexer.Read[corev1.Pod](s.pods.Indexer).Get,
+			KnownPod:       s.pods.Known,
 			TaskRuns:       s.taskRuns.Indexer,
 			Pods:           s.pods.Indexer,
 		},

@@ -20,6 +20,7 @@ type Settled struct {
 type settled struct {
 	version string
 	without string
+	but     types.UID
 }
 
 // Is tells whether the key was settled in that version. It forgets keys that are
@@ -35,27 +36,30 @@ func (s *Settled) Is(key types.NamespacedName, resourceVersion string) bool {
 }
 
 // Without is the name of what the key was settled without: it is settled for as long as
-// there is nothing of that name. Empty where that is nothing, or the key is not settled.
-func (s *Settled) Without(key types.NamespacedName) string {
+// there is nothing of that name, or what has that UID. Empty where that is nothing, or the
+// key is not settled.
+func (s *Settled) Without(key types.NamespacedName) (name string, but types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.at[key].without
+	known := s.at[key]
+	return known.without, known.but
 }
 
 // Add says that the key is settled in that version.
 func (s *Settled) Add(key types.NamespacedName, resourceVersion string) {
-	s.AddWithout(key, resourceVersion, "")
+	s.AddWithout(key, resourceVersion, "", "")
 }
 
 // AddWithout says that the key is settled in that version, unless something of that name
-// comes: a cache that is behind may not have come to it.
-func (s *Settled) AddWithout(key types.NamespacedName, resourceVersion, without string) {
+// comes: a cache that is behind may not have come to it. What has the name now and does not
+// matter is of the UID but; empty if nothing has.
+func (s *Settled) AddWithout(key types.NamespacedName, resourceVersion, without string, but types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at == nil {
 		s.at = map[types.NamespacedName]settled{}
 	}
-	s.at[key] = settled{resourceVersion, without}
+	s.at[key] = settled{resourceVersion, without, but}
 }
 
 // Len is how many keys are settled.

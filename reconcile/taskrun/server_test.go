@@ -43,13 +43,14 @@ type server struct {
 
 	frozen *server // what the caches show instead, if set
 
-	decodes int // of the run, from the cache
-	calls   []received
-	request *crds.ResolutionRequest
-	faults  map[int]fault // by the number of the call, from 0
-	onFault func()        // called before the faulted call is acted on
-	refuse  error         // the answer to the creation of pods, if set
-	claims  map[string]bool
+	decodes    int // of the run, from the cache
+	podDecodes int
+	calls      []received
+	request    *crds.ResolutionRequest
+	faults     map[int]fault // by the number of the call, from 0
+	onFault    func()        // called before the faulted call is acted on
+	refuse     error         // the answer to the creation of pods, if set
+	claims     map[string]bool
 
 	forbidSecrets bool
 
@@ -409,7 +410,15 @@ func (s *server) caches() Caches {
 			}
 			return *account, true, nil
 		},
+		KnownPod: func(key types.NamespacedName) (types.UID, string, bool) {
+			pod, ok := s.seen().pods[key.Name]
+			if !ok || pod.Labels[labelTaskRun] == "" {
+				return "", "", false
+			}
+			return pod.UID, pod.ResourceVersion, true
+		},
 		Pod: func(key types.NamespacedName) (corev1.Pod, bool, error) {
+			s.podDecodes++
 			pod, ok := s.seen().pods[key.Name]
 			if !ok || pod.Labels[labelTaskRun] == "" { // the cache selects by that label
 				return corev1.Pod{}, false, nil

@@ -15,21 +15,25 @@ func (o *observation) settles(p Plan) bool {
 }
 
 // lacking is the pod that a run is settled without: it has gone, or the cache, which may
-// be older than what the run says, has not come to it. Empty for one that has ended.
-func (o *observation) lacking() string {
+// be older than what the run says, has not come to it. Empty for one that has ended. What
+// has its name and is somebody else's is but.
+func (o *observation) lacking() (name string, but types.UID) {
 	if whose(o.Pod, o.Run) == ours {
-		return ""
+		return "", ""
 	}
-	return podName(o.Run)
+	if o.Pod != nil {
+		but = o.Pod.UID
+	}
+	return podName(o.Run), but
 }
 
 // podCame tells that the cache has the pod that the run was settled without: who died
 // before a pod was stopped leaves it to whoever is shown it, however late.
 func (r *Reconciler) podCame(key types.NamespacedName) bool {
-	name := r.settled.Without(key)
+	name, but := r.settled.Without(key)
 	if name == "" {
 		return false
 	}
-	_, there, err := r.parts.Caches.Pod(types.NamespacedName{Namespace: key.Namespace, Name: name})
-	return there || err != nil
+	uid, _, there := r.parts.Caches.KnownPod(types.NamespacedName{Namespace: key.Namespace, Name: name})
+	return there && uid != but
 }

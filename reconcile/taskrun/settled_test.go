@@ -81,8 +81,39 @@ func TestAPodThatComesLateToTheCacheIsStopped(t *testing.T) {
 		if n := c.asked("stop pod"); n != 1 {
 			t.Errorf("the pod was stopped %d times when it had come", n)
 		}
-		if name := c.rec.settled.Without(c.key()); c.rec.settled.Len() != 1 || name != "" {
+		if name, _ := c.rec.settled.Without(c.key()); c.rec.settled.Len() != 1 || name != "" {
 			t.Errorf("%d runs are settled, without %q", c.rec.settled.Len(), name)
+		}
+	})
+}
+
+// Somebody else's pod has the name of the run's. What happens to it has nobody decode the
+// run or the pod; only another pod of the name can be the run's.
+func TestSomebodyElsesPodHasNothingDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		ours := c.pod()
+		c.kubelet(running())
+		c.server.run.Status.Conditions.Set(failure(crds.TaskRunReasonStepFailed, "x"), time.Now())
+		c.server.store(c.server.run)
+		c.restart()
+		c.server.freeze()
+		theirs := ours.DeepCopy()
+		theirs.UID, theirs.OwnerReferences = "theirs", nil
+		c.server.frozen.pods[ours.Name] = theirs
+		c.reconcile()
+		decodes, pods := c.server.decodes, c.server.podDecodes
+		for range 3 { // events of the pod
+			c.reconcile()
+		}
+		if c.server.decodes != decodes || c.server.podDecodes != pods || c.asked("stop pod") != 0 {
+			t.Errorf("%d decodes of the run, %d of the pod, for what happens to somebody else's: %v", c.server.decodes-decodes, c.server.podDecodes-pods, c.server.calls)
+		}
+		c.server.frozen = nil // theirs has gone, and ours is shown at last
+		c.settle(nil)
+		if n := c.asked("stop pod"); n != 1 {
+			t.Errorf("the run's pod was stopped %d times when it had come", n)
 		}
 	})
 }

@@ -156,6 +156,8 @@ type Caches struct {
 	Known func(types.NamespacedName) (uid types.UID, resourceVersion string, ok bool)
 	Task  func(types.NamespacedName) (crds.Task, bool, error)
 	Pod   func(types.NamespacedName) (corev1.Pod, bool, error)
+	// KnownPod is Known of pods.
+	KnownPod func(types.NamespacedName) (uid types.UID, resourceVersion string, ok bool)
 
 	StepAction func(types.NamespacedName) (crds.StepAction, bool, error)
 	// LimitRanges are those of a namespace.
@@ -285,7 +287,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	for range maxPlans {
 		p := plan(*o, time.Now(), o.config)
 		if o.settles(p) {
-			r.settled.AddWithout(key, o.Run.ResourceVersion, o.lacking())
+			without, but := o.lacking()
+			r.settled.AddWithout(key, o.Run.ResourceVersion, without, but)
 		}
 		r.tell(ctx, key, p)
 		again, result, err := r.act(ctx, key, o, p)
