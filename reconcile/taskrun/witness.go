@@ -60,6 +60,9 @@ func (w *witness) doubtLocked(key types.NamespacedName) {
 	if _, seen := w.seen[key]; !seen || w.unknown[key] {
 		return
 	}
+	if again := slices.Index(w.turn, key); again >= 0 { // it was known for a while, and its turn is another
+		w.turn = slices.Delete(w.turn, again, again+1)
+	}
 	if len(w.turn) == mostUnknown {
 		if first := w.turn[0]; w.unknown[first] {
 			delete(w.seen, first)

@@ -81,6 +81,33 @@ func TestARunThatNobodyKnowsYetIsRemembered(t *testing.T) {
 	}
 }
 
+// A run that was known for a while, and is noted again, has its turn from then on.
+func TestWhoIsNotedAgainIsOneOfTheLast(t *testing.T) {
+	pod := func(name string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: name, Labels: map[string]string{labelTaskRun: name, labelTaskRunUID: "uid-" + name}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "step-a"}}},
+			Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "step-a", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+		}
+	}
+	var r Reconciler
+	key := types.NamespacedName{Namespace: "ci", Name: "again"}
+	r.PodGone(pod("again"), false)
+	r.PodGone(pod("0"), false)
+	r.witness.look(key, &observation{Run: &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "again", UID: "uid-again"}}})
+	r.PodGone(pod("again"), false)
+	for i := range mostUnknown { // the first one is noted, and makes room for the last one
+		r.PodGone(pod(fmt.Sprint(i)), false)
+	}
+	if _, seen := r.witness.seen[key]; !seen || len(r.witness.seen) != mostUnknown {
+		t.Errorf("it stays: %t, and %d are remembered", seen, len(r.witness.seen))
+	}
+	r.PodGone(pod("one more"), false)
+	if _, seen := r.witness.seen[key]; seen || len(r.witness.seen) != mostUnknown {
+		t.Errorf("it is still there: %t, and %d are remembered", seen, len(r.witness.seen))
+	}
+}
+
 // A call that creates the pod hangs until the reconcile is given up; meanwhile the
 // pod begins, and is deleted, and the watch hears only the first of these. The next
 // reconcile is in doubt and asks the server, which has no such pod. That it had begun
