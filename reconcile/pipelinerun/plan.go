@@ -200,6 +200,7 @@ type decision struct {
 	bindings map[string]crds.WorkspaceBinding             // see bindingOf
 	declared map[string]crds.PipelineWorkspaceDeclaration // the workspaces of the pipeline
 	own      map[string]crds.PipelineTaskRunSpec          // see specOf
+	merged   map[string]crds.PipelineTaskRunSpec          // likewise; by no name, that of the other tasks
 	values   map[string]crds.ParamValue                   // of the parameters of the pipeline
 	vars     variables.Set
 	need     map[string]bool // children whose results must be known to go on
