@@ -33,6 +33,7 @@ type lease struct {
 	down   bool // it answers with an error
 	mute   bool // it does not answer
 	miss   bool // it does not answer once
+	stale  bool // it takes no renewal
 	diary  []string
 }
 
@@ -66,7 +67,7 @@ func (h holder) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 func (h holder) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	h.mu.Lock()
-	down, mute := h.down, h.mute || h.miss
+	down, mute := h.down || h.stale && r.HolderIdentity != "", h.mute || h.miss
 	h.miss = false
 	if !down && !mute {
 		h.record = &r
@@ -158,6 +159,32 @@ func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// client-go's elector gives the Lease back by itself when it could not renew it, and
+// would do so while the last worker still writes.
+func TestALeaseThatCouldNotBeRenewedIsNotGivenBackWhileThereIsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		work := func(ctx context.Context) error {
+			l.note("work begins")
+			time.Sleep(time.Minute)
+			l.mu.Lock()
+			l.stale = true
+			l.mu.Unlock()
+			<-ctx.Done()
+			time.Sleep(20 * time.Second)
+			l.note("work ends")
+			return ctx.Err()
+		}
+		if err := lead(t.Context(), electing(t), holder{l, "a"}, ignore, work, func(error) {}); !errors.Is(err, errLeaseLost) {
+			t.Errorf("lead returned %v", err)
+		}
+		want := []string{"lease held by a", "work begins", "lease held by a", "work ends"}
+		if !slices.Equal(l.diary, want) {
+			t.Errorf("%q\nwant %q", l.diary, want)
+		}
+	})
 }
 
 // The elector asks one thing at a time, and would wait for the whole deadline.

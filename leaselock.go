@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 // that is longer ago than the deadline. The elector says it too, but late: in a
 // partition it first tries to give the Lease back, for as long as it tried to
 // renew it, and two leaders were at work in the meantime.
+//
+// And it gives the Lease back only after giveBack: the elector would do so as soon as it
+// could not renew, while the last workers still write. Such a Lease runs out by itself.
 //
 // The time counts from the moment before the renewal was sent, so it runs out
 // before that of any replica that has seen the renewal.
@@ -37,6 +41,15 @@ func (h *heldLock) giveBack() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.until = time.Now().Add(givingBack)
+}
+
+var errStillAtWork = errors.New("the Lease is not given back while there is work in hand")
+
+// givenUp tells whether the time to give the Lease back has begun.
+func (h *heldLock) givenUp() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.until.IsZero()
 }
 
 // within bounds one request. While the Lease is held it may take half of the
@@ -69,6 +82,9 @@ func (h *heldLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 }
 
 func (h *heldLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	if record.HolderIdentity != h.Identity() && !h.givenUp() {
+		return errStillAtWork
+	}
 	ctx, cancel := h.within(ctx)
 	defer cancel()
 	begun := time.Now()

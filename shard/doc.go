@@ -21,9 +21,9 @@
 //  1. Work on a range begins only after a list of all Leases has shown this replica's
 //     claim to it, on the Lease that it holds, and no other claim on a part of it; the
 //     claim stands until the work has returned (TestWhatWasToBeGivenUpIsClaimedAnew,
-//     TestAClaimIsOursOnlyOnALeaseThatWeHold). Of two replicas whose claims overlap the later one sees the earlier, so no
-//     two are ever at work on one namespace, whatever division each of them has seen
-//     (main.TestNoTwoReplicasAreEverInsideOneShare).
+//     TestAClaimIsOursOnlyOnALeaseThatWeHold). Of two replicas whose claims overlap the
+//     later one sees the earlier, so no two are ever at work on one namespace, whatever
+//     division each of them has seen (main.TestNoTwoReplicasAreEverInsideOneShare).
 //  2. A replica that cannot renew its Lease has to stop before others may take it for
 //     gone: who runs a Member sees to that (main.TestAReplicaThatIsCutOffStopsBeforeAnotherTakesItsShare).
 //     Others count from when they have seen its last change, by their own clocks.
