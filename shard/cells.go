@@ -23,8 +23,8 @@ type Cell struct {
 
 const (
 	// grid is into how many equal parts the hashes are cut where nobody knows better.
-	// No cell crosses a line of it.
-	grid = 64
+	// No cell crosses a line of it. As many as shards can be, for each has to get a cell.
+	grid = Most
 	// mostCells is about how many cells a replica tells of. An annotation of so many is
 	// 4 KB; a boundary that they allow is wrong by half a cell, which is 0.4% of a share.
 	mostCells = 128

@@ -68,8 +68,8 @@ func (d Division) String() string {
 	return string(text)
 }
 
-// ParseDivision reads what String writes. What is no division of everything is an
-// error: somebody has edited it.
+// ParseDivision reads what String writes. What is no division of everything among shards
+// that there can be is an error: somebody has edited it.
 func ParseDivision(text string) (d Division, err error) {
 	if text == "" {
 		return Division{}, nil
@@ -82,6 +82,9 @@ func ParseDivision(text string) (d Division, err error) {
 		s := &d.Shares[i]
 		if s.From, err = parseHash(s.Begin); err != nil {
 			return Division{}, fmt.Errorf("read the division: %w", err)
+		}
+		if s.Shard < 0 || s.Shard >= Most {
+			return Division{}, fmt.Errorf("read the division: share %d of %s is of a shard that cannot be", i, text)
 		}
 		if seen[s.Shard] || (i == 0) != (s.From == 0) || i > 0 && s.From <= d.Shares[i-1].From {
 			return Division{}, fmt.Errorf("read the division: share %d of %s is out of order, or twice there", i, text)
@@ -101,11 +104,12 @@ func weight(cells []Cell, i int) float64 {
 }
 
 // Divide is how the shards that have a holder should divide everything, given what
-// they have now and what the cells weigh, which have to cover everything:
+// they have now and what the cells weigh, which have to cover everything, and be as many
+// as the shards at least: each line of the grid begins one, and there are as many of them
+// as shards can be.
 //
 //   - each gets one range, which begins at a cell. The heaviest is heavier than their
 //     mean by one cell at most; a cell that is heavier than that is a share by itself.
-//     If there are more shards than cells, some get none.
 //   - those that have a range keep their order, and one that comes goes where the
 //     least has to move.
 //
@@ -152,9 +156,6 @@ func cut(order []int, cells []Cell) (d Division) {
 		for n > 0 && at < last && before+weight(cells, at)/2 <= should {
 			before += weight(cells, at)
 			at++
-		}
-		if at >= len(cells) {
-			break
 		}
 		d.Shares = append(d.Shares, Share{Shard: shard, From: cells[at].From})
 		before += weight(cells, at)

@@ -154,6 +154,28 @@ func TestNoShareIsHeavierThanTheMeanByMoreThanACell(t *testing.T) {
 	})
 }
 
+// Somebody has edited it. Whoever has no Lease to hold would never work on a share.
+func TestWhatIsNoDivisionOfEverythingIsRefused(t *testing.T) {
+	share := func(shard int, from string) string { return fmt.Sprintf(`{"shard":%d,"from":%q}`, shard, from) }
+	begin, half := "0x0000000000000000", "0x8000000000000000"
+	for what, shares := range map[string]string{
+		"no number":         share(0, "half"),
+		"begins late":       share(0, half),
+		"out of order":      share(0, begin) + "," + share(1, half) + "," + share(2, half),
+		"twice":             share(0, begin) + "," + share(0, half),
+		"below the first":   share(-1, begin),
+		"as many as can be": share(0, begin) + "," + share(Most, half),
+	} {
+		if d, err := ParseDivision(`{"version":1,"shares":[` + shares + `]}`); err == nil {
+			t.Errorf("%s: read as %v", what, d)
+		}
+	}
+	last := `{"version":1,"shares":[` + share(0, begin) + "," + share(Most-1, half) + `]}`
+	if d, err := ParseDivision(last); err != nil || len(d.Shares) != 2 {
+		t.Errorf("%s is read as %v: %v", last, d, err)
+	}
+}
+
 // One range each costs more moves than sets of ranges would: of what lies between a
 // shard that goes and the ends. At most half of it moves that did not have to.
 func TestWhoComesOrGoesMovesHalfOfItAtMost(t *testing.T) {

@@ -56,13 +56,15 @@ func (f *Filter) news(o *wire.Object, take func(*wire.Object) error) error {
 // Item implements reflector.Sink.
 func (f *Filter) Item(o *wire.Object) error { return f.pass(o, f.Sink.Item) }
 
-// Add is Item.
+// Add is Item, but of another's object the sink hears how far it has brought the stream.
 func (f *Filter) Add(o *wire.Object) error { return f.news(o, f.Sink.Add) }
 
-// Update is Item.
+// Update is Add.
 func (f *Filter) Update(o *wire.Object) error { return f.news(o, f.Sink.Update) }
 
-// Delete is Item.
+// Delete is Item: it may come in a streaming list, where only Commit says how far the
+// stream has come. What is told after the list is told of it by the next change, or by a
+// bookmark.
 func (f *Filter) Delete(o *wire.Object) error { return f.pass(o, f.Sink.Delete) }
 
 // Found is Item.
