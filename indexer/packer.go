@@ -42,8 +42,9 @@ type Sweep struct {
 	Packed int // those of them that are packed now
 	// Dictionary says that a new one was made for this sweep.
 	Dictionary bool
-	// Ratio is the packed objects' size now by their size before; 0 if there are
-	// none. Freed is how many bytes less that is.
+	// Ratio is the size of what was packed by its size before; 0 if nothing was. Freed is
+	// how many bytes less that is. Both count those, too, that stay plain after all, as
+	// somebody has read or written them meanwhile: they are Idle - Packed at the most.
 	Ratio float64
 	Freed int64
 	Took  time.Duration
