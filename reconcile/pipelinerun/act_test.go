@@ -848,6 +848,38 @@ func TestARunThatIsCutShortAsksForItsChildren(t *testing.T) {
 	}
 }
 
+// A run that cannot go on ends at once, and asks what it has begun to stop: also what no
+// cache shows yet, since nobody looks at it again once the run has ended.
+func TestARunThatCannotGoOnStopsWhatNoCacheShows(t *testing.T) {
+	for name, damage := range map[string]string{
+		"its pipeline has been made nonsense": `{"status":{"pipelineSpec":{"tasks":[{"name":"a","runAfter":["a"],"taskSpec":{"steps":[{"image":"x"}]}}]}}}`,
+		"it cannot be read":                   `{"spec":{"params":"x"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, oneTask)
+				c.settle(nil)
+				raw := c.objects[crds.ResourceTaskRuns]["run-a"]
+				c.remove(crds.ResourceTaskRuns, "run-a")
+				c.patch(crds.ResourcePipelineRuns, "run", damage)
+				c.restart()
+				c.frozen = true
+				c.put(crds.ResourceTaskRuns, "run-a", raw)
+				c.calls = nil
+				if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
+					t.Fatal(err)
+				}
+				if child := c.taskRun("run-a"); child.Spec.Status != crds.TaskRunSpecStatusCancelled {
+					t.Errorf("it was not asked to stop:\n%s", strings.Join(c.calls, "\n"))
+				}
+				if end := slices.Index(c.calls, "patch pipelinerun/status"); end < slices.Index(c.calls, "cancel taskruns run-a") {
+					t.Errorf("the run ends before that, or not at all: %v", c.calls)
+				}
+			})
+		})
+	}
+}
+
 // A process that was started anew, and is shown an old state of the run, asks the server
 // for the run before it begins a task: the one before it may have ended the run, or may
 // have been told to begin no more, and no child is then made of which the status will

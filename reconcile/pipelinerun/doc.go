@@ -38,10 +38,10 @@
 //
 //  5. A run that has ended is not written again, and neither it nor its children are
 //     even decoded. It ends when its TaskRuns have: a cancelled run is not called
-//     cancelled while a task of it still runs. Before one ends that was cut short, the
-//     server is asked for children that no cache shows. Only one that cannot go on (see 8)
-//     ends at once, and asks what still runs to stop. (TestWhatIsSettledIsNotDecoded,
-//     TestARunThatIsCutShortAsksForItsChildren)
+//     cancelled while a task of it still runs. Only one that cannot go on (see 8) ends at
+//     once, and asks what still runs to stop. Before either the server is asked for
+//     children that no cache shows. (TestWhatIsSettledIsNotDecoded,
+//     TestARunThatIsCutShortAsksForItsChildren, TestARunThatCannotGoOnStopsWhatNoCacheShows)
 //
 //  6. Children are looked at, not read: of each, a handful of words that the scan of
 //     the wire has taken out. Only those are decoded whose results are needed, and a

@@ -54,6 +54,11 @@ func TestUnreadableRunEnds(t *testing.T) {
 	o := w.observe()
 	o.Run.Spec, o.Run.Status.PipelineSpec, o.Unreadable = crds.PipelineRunSpec{}, nil, errors.New("spec.params: cannot unmarshal")
 	p := plan(o, w.now, w.config)
+	if len(p.Kinds) != 3 || len(p.Actions) != 0 {
+		t.Errorf("of whatever kind its children are, it asks for them first: %s", p)
+	}
+	o.ChildrenSought = true
+	p = plan(o, w.now, w.config)
 	want := `the run ends: PipelineValidationFailed
   cancel TaskRun run-a, uid uid-1: TaskRun cancelled as the PipelineRun it belongs to has been cancelled.
   cancel TaskRun run-b, uid uid-2: TaskRun cancelled as the PipelineRun it belongs to has been cancelled.
@@ -78,7 +83,7 @@ func TestTooLargeRunEnds(t *testing.T) {
 	w.reconcile()
 	w.end("run-a", "Succeeded")
 	o = w.observe()
-	o.Unstorable = tooLarge
+	o.Unstorable, o.ChildrenSought = tooLarge, true
 	p = plan(o, w.now, w.config)
 	last := p.Actions[len(p.Actions)-1].(PatchStatus).Status
 	if len(p.Actions) != 2 || text(last.ChildReferences) != text(w.run.Status.ChildReferences) || !strings.Contains(p.String(), "cancel TaskRun run-b") {
@@ -107,7 +112,7 @@ func TestChildWithoutUIDIsStoppedLater(t *testing.T) {
 	w := newWorld(t, parse(t, twoAtOnce))
 	w.reconcile()
 	o := w.observe()
-	o.Children[1].UID, o.Unreadable = "", errors.New("spoiled")
+	o.Children[1].UID, o.Unreadable, o.ChildrenSought = "", errors.New("spoiled"), true
 	p := plan(o, w.now, w.config)
 	if len(p.Actions) != 2 || p.Requeue != time.Second {
 		t.Errorf("got %s", p)

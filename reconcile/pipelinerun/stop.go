@@ -137,10 +137,23 @@ func (d *decision) windDown(reason crds.PipelineRunReason, message, told string)
 // that ran before this one had it begin, and neither wrote that down nor is it in a cache
 // that is behind; or the cache could not read it (seed 1051). Where nothing cuts a run
 // short, each task is begun, or passed over for a reason that does not change.
-func (d *decision) unsought() (kinds []string) {
+func (d *decision) unsought() []string {
 	cut := d.Run.IsCancelled() || d.askedToEnd() || d.late || d.tasksLate || d.finallyLate || d.stopping
-	if !cut || d.ChildrenSought {
+	if !cut {
 		return nil
+	}
+	return d.unseen()
+}
+
+// unseen are kinds of children of which the server has not been asked, and may have some
+// that nothing tells of. Of a run whose tasks nobody knows that is each kind.
+func (d *decision) unseen() (kinds []string) {
+	begun := d.Run.HasStarted() || d.Unreadable != nil && len(d.Run.Status.Conditions) > 0 // of which the start is not read
+	if d.ChildrenSought || !begun {
+		return nil
+	}
+	if d.tasks == nil {
+		return []string{crds.KindTaskRun, crds.KindCustomRun, crds.KindPipelineRun}
 	}
 	for _, t := range d.tasks {
 		if all := t.recorded && t.Matrix == nil; !all && !slices.Contains(kinds, t.kind()) {
@@ -158,8 +171,12 @@ func (d *decision) awaitedOnes() string {
 	return "TaskRuns"
 }
 
-// fail ends a run that cannot go on, and stops what it has begun.
+// fail ends a run that cannot go on, and stops what it has begun; before that the server
+// is asked for what no cache shows, since nobody looks for it again.
 func (d *decision) fail(r *refusal) Plan {
+	if kinds := d.unseen(); len(kinds) > 0 {
+		return Plan{Why: "the run cannot go on, and may have children that no cache shows", Kinds: kinds}
+	}
 	status := d.Run.Status
 	for _, t := range d.tasks { // of runs that were about to be made there is nothing to tell
 		t.runs = slices.DeleteFunc(slices.Clone(t.runs), func(r run) bool { return r.child == nil })
