@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"millrace/internal/hook"
 	"millrace/workqueue"
 )
 
@@ -22,6 +23,17 @@ type Trace struct {
 	// OnStaleWait: the caches have not shown the key's own last writes in time,
 	// so that it was not reconciled, and is tried later.
 	OnStaleWait func(key types.NamespacedName, waited time.Duration, err error)
+}
+
+// Then is the Trace of both: each hook of t is called, then that of other. A hook that
+// neither has stays nil.
+func (t Trace) Then(other Trace) Trace {
+	return Trace{
+		OnStart:     hook.One(t.OnStart, other.OnStart),
+		OnReconcile: hook.One(t.OnReconcile, other.OnReconcile),
+		OnPanic:     hook.Two(t.OnPanic, other.OnPanic),
+		OnStaleWait: hook.Three(t.OnStaleWait, other.OnStaleWait),
+	}
 }
 
 // Reconciled is one reconcile that has ended.

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"millrace/internal/hook"
 	"millrace/wire"
 )
 
@@ -36,6 +37,22 @@ type Trace struct {
 	Sharded func(bool)
 	// Resynced: the sink was asked to replay.
 	Resynced func()
+}
+
+// Then is the Trace of both: each hook of t is called, then that of other. A hook that
+// neither has stays nil.
+func (t Trace) Then(other Trace) Trace {
+	return Trace{
+		Moved:       hook.Two(t.Moved, other.Moved),
+		Listed:      hook.One(t.Listed, other.Listed),
+		Event:       hook.One(t.Event, other.Event),
+		Failed:      hook.One(t.Failed, other.Failed),
+		Refused:     hook.One(t.Refused, other.Refused),
+		Quarantined: hook.One(t.Quarantined, other.Quarantined),
+		Released:    hook.One(t.Released, other.Released),
+		Sharded:     hook.One(t.Sharded, other.Sharded),
+		Resynced:    hook.Zero(t.Resynced, other.Resynced),
+	}
 }
 
 // List describes a complete list.

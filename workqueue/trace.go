@@ -1,6 +1,10 @@
 package workqueue
 
-import "time"
+import (
+	"time"
+
+	"millrace/internal/hook"
+)
 
 // Trace is what a queue tells whoever watches it. Every field may be nil.
 //
@@ -28,6 +32,19 @@ type Trace[K comparable] struct {
 	OnRetry func(key K, failures int, delay time.Duration)
 	// OnUnpairedDone: Done for a key that no worker has; it was ignored.
 	OnUnpairedDone func(key K)
+}
+
+// Then is the Trace of both: each hook of t is called, then that of other. A hook that
+// neither has stays nil.
+func (t Trace[K]) Then(other Trace[K]) Trace[K] {
+	return Trace[K]{
+		OnAsk:          hook.Two(t.OnAsk, other.OnAsk),
+		OnReady:        hook.One(t.OnReady, other.OnReady),
+		OnGet:          hook.Two(t.OnGet, other.OnGet),
+		OnDone:         hook.Two(t.OnDone, other.OnDone),
+		OnRetry:        hook.Three(t.OnRetry, other.OnRetry),
+		OnUnpairedDone: hook.One(t.OnUnpairedDone, other.OnUnpairedDone),
+	}
 }
 
 // Asked is one ask for a run, and what it made of the key.

@@ -75,38 +75,12 @@ func (c *Controller) parts() (*workqueue.Queue[types.NamespacedName], *reconcile
 
 // Queue adds the controller's hooks to those of a queue.
 func (c *Controller) Queue(trace workqueue.Trace[types.NamespacedName]) workqueue.Trace[types.NamespacedName] {
-	onAsk, onGet := trace.OnAsk, trace.OnGet
-	trace.OnAsk = func(key types.NamespacedName, a workqueue.Asked) {
-		if onAsk != nil {
-			onAsk(key, a)
-		}
-		c.ask(key, a)
-	}
-	trace.OnGet = func(key types.NamespacedName, waited time.Duration) {
-		if onGet != nil {
-			onGet(key, waited)
-		}
-		c.take(key, waited)
-	}
-	return trace
+	return trace.Then(workqueue.Trace[types.NamespacedName]{OnAsk: c.ask, OnGet: c.take})
 }
 
 // Pool adds the controller's hooks to those of a pool.
 func (c *Controller) Pool(trace reconcile.Trace) reconcile.Trace {
-	onReconcile, onStale := trace.OnReconcile, trace.OnStaleWait
-	trace.OnReconcile = func(done reconcile.Reconciled) {
-		if onReconcile != nil {
-			onReconcile(done)
-		}
-		c.reconciled(done)
-	}
-	trace.OnStaleWait = func(key types.NamespacedName, waited time.Duration, err error) {
-		if onStale != nil {
-			onStale(key, waited, err)
-		}
-		c.stale(key, waited, err)
-	}
-	return trace
+	return trace.Then(reconcile.Trace{OnReconcile: c.reconciled, OnStaleWait: c.stale})
 }
 
 // Dropped is a queue for handler.WhenElse: it takes the keys of changes that a

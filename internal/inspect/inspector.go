@@ -118,26 +118,11 @@ type failure struct {
 
 // Source adds the resource's hooks to those of a reflector.
 func (r *Resource) Source(trace reflector.Trace) reflector.Trace {
-	event, listed, failed := trace.Event, trace.Listed, trace.Failed
-	trace.Event = func(e wire.EventType) {
-		if event != nil {
-			event(e)
-		}
-		r.counter(e).Add(1)
-	}
-	trace.Listed = func(l reflector.List) {
-		if listed != nil {
-			listed(l)
-		}
-		r.lists.Add(1)
-	}
-	trace.Failed = func(f reflector.Failure) {
-		if failed != nil {
-			failed(f)
-		}
-		r.failure.Store(&failure{f, time.Now().Add(f.Wait)})
-	}
-	return trace
+	return trace.Then(reflector.Trace{
+		Event:  func(e wire.EventType) { r.counter(e).Add(1) },
+		Listed: func(reflector.List) { r.lists.Add(1) },
+		Failed: func(f reflector.Failure) { r.failure.Store(&failure{f, time.Now().Add(f.Wait)}) },
+	})
 }
 
 func (r *Resource) counter(e wire.EventType) *atomic.Uint64 {

@@ -106,7 +106,7 @@ func (c *Controller) got(key types.NamespacedName, waited time.Duration) {
 }
 
 // stale gives back what a worker was given, since there was no run.
-func (c *Controller) stale(key types.NamespacedName) {
+func (c *Controller) stale(key types.NamespacedName, _ time.Duration, _ error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.working[key]

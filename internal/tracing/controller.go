@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/indexer"
+	"millrace/internal/hook"
 	"millrace/reconcile"
 	"millrace/reconcile/pipelinerun"
 	"millrace/reconcile/taskrun"
@@ -76,20 +77,7 @@ func (c *Controller) Queue(told workqueue.Trace[types.NamespacedName]) workqueue
 	if c == nil {
 		return told
 	}
-	onAsk, onGet := told.OnAsk, told.OnGet
-	told.OnAsk = func(key types.NamespacedName, a workqueue.Asked) {
-		if onAsk != nil {
-			onAsk(key, a)
-		}
-		c.asked(key, a)
-	}
-	told.OnGet = func(key types.NamespacedName, waited time.Duration) {
-		if onGet != nil {
-			onGet(key, waited)
-		}
-		c.got(key, waited)
-	}
-	return told
+	return told.Then(workqueue.Trace[types.NamespacedName]{OnAsk: c.asked, OnGet: c.got})
 }
 
 // Pool adds the controller's hooks to those of the pool whose Func is Func's.
@@ -97,20 +85,7 @@ func (c *Controller) Pool(told reconcile.Trace) reconcile.Trace {
 	if c == nil {
 		return told
 	}
-	onReconcile, onStale := told.OnReconcile, told.OnStaleWait
-	told.OnReconcile = func(done reconcile.Reconciled) {
-		if onReconcile != nil {
-			onReconcile(done)
-		}
-		c.end(done)
-	}
-	told.OnStaleWait = func(key types.NamespacedName, waited time.Duration, err error) {
-		if onStale != nil {
-			onStale(key, waited, err)
-		}
-		c.stale(key)
-	}
-	return told
+	return told.Then(reconcile.Trace{OnReconcile: c.end, OnStaleWait: c.stale})
 }
 
 // Func is fn with a ctx that has the span of the reconcile, under which are those of
@@ -129,13 +104,9 @@ func (c *Controller) TaskRuns(told taskrun.Trace) taskrun.Trace {
 	if c == nil {
 		return told
 	}
-	done := told.Done
-	told.Done = func(d taskrun.Done) {
-		if done != nil {
-			done(d)
-		}
+	told.Done = hook.One(told.Done, func(d taskrun.Done) {
 		c.ended(d.Key, ended{d.Task, d.Status, d.Reason, d.Duration})
-	}
+	})
 	return told
 }
 
@@ -144,13 +115,9 @@ func (c *Controller) PipelineRuns(told pipelinerun.Trace) pipelinerun.Trace {
 	if c == nil {
 		return told
 	}
-	done := told.Done
-	told.Done = func(d pipelinerun.Done) {
-		if done != nil {
-			done(d)
-		}
+	told.Done = hook.One(told.Done, func(d pipelinerun.Done) {
 		c.ended(d.Key, ended{d.Pipeline, d.Status, d.Reason, d.Duration})
-	}
+	})
 	return told
 }
 

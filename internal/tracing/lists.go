@@ -77,37 +77,17 @@ func (r *Resource) Source(told reflector.Trace) reflector.Trace {
 	if r == nil {
 		return told
 	}
-	moved, done, failed, event := told.Moved, told.Listed, told.Failed, told.Event
-	told.Moved = func(from, to reflector.State) {
-		if moved != nil {
-			moved(from, to)
-		}
-		r.moved(to)
-	}
-	told.Listed = func(l reflector.List) {
-		if done != nil {
-			done(l)
-		}
-		r.listed(l)
-	}
-	told.Failed = func(f reflector.Failure) {
-		if failed != nil {
-			failed(f)
-		}
-		r.failed(f)
-	}
-	told.Event = func(e wire.EventType) {
-		if event != nil {
-			event(e)
-		}
-		r.mu.Lock()
-		r.events++
-		r.mu.Unlock()
-	}
-	return told
+	return told.Then(reflector.Trace{
+		Moved: r.moved, Listed: r.listed, Failed: r.failed,
+		Event: func(wire.EventType) {
+			r.mu.Lock()
+			r.events++
+			r.mu.Unlock()
+		},
+	})
 }
 
-func (r *Resource) moved(to reflector.State) {
+func (r *Resource) moved(_, to reflector.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.endLocked(nil)

@@ -209,7 +209,7 @@ func TestWhatAWorkerGaveBackIsACauseOfTheNextRun(t *testing.T) {
 	r.ctl.asked(build, workqueue.Asked{Cause: workqueue.Cause{Source: "pods", Event: "update", First: time.Now()}})
 	r.ctl.got(build, time.Second)
 	r.ctl.asked(build, workqueue.Asked{Cause: workqueue.Cause{Source: "pods", Event: "delete", First: time.Now()}})
-	r.ctl.stale(build)
+	r.ctl.stale(build, 0, nil)
 	r.ctl.got(build, time.Second)
 	if w := r.ctl.working[build]; len(w.asks.list) != 2 || w.asks.stale != 1 || r.ctl.asks != 0 {
 		t.Errorf("the next run is for %+v, and %d asks are counted", w.asks, r.ctl.asks)
