@@ -31,11 +31,8 @@ func cachesAreTrue(f *Facts, report report) Check {
 			for resource, held := range f.Held {
 				cacheIsTrue(pod, metrics, resource, held, f.Newest[resource], report)
 			}
-			leads := metric(metrics, `leader_election_master_status{name="millrace-controller"}`) == 1
-			for queue := range queues() {
-				if got := metric(metrics, `workqueue_depth{name="`+queue+`"}`); got != 0 && leads {
-					report("%s has %g keys in its queue of %ss", pod, got, queue)
-				}
+			if metric(metrics, `leader_election_master_status{name="millrace-controller"}`) == 1 {
+				queuesAreEmpty(pod, metrics, report)
 			}
 		}
 	}}
@@ -46,14 +43,27 @@ func cacheIsTrue(pod, metrics, resource string, held int, newest uint64, report 
 	if got := metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`); got != float64(held) {
 		report("%s has %g %s in its cache, the server %d", pod, got, resource, held)
 	}
-	if got := of("informer_queued_items"); got != 0 {
+	nothingWaits(pod, metrics, resource, report)
+	if got := of("informer_store_resource_version"); got < float64(newest) && held > 0 {
+		report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, newest)
+	}
+}
+
+func nothingWaits(pod, metrics, resource string, report report) {
+	of := func(name string) float64 { return metric(metrics, name+`{resource="`+resource+`"}`) }
+	if got := of("informer_queued_items"); got > 0 {
 		report("%s has %g %s that wait to be taken into its cache", pod, got, resource)
 	}
 	if got := of("quarantined_keys"); got > 0 {
 		report("%s has %g %s in quarantine", pod, got, resource)
 	}
-	if got := of("informer_store_resource_version"); got < float64(newest) && held > 0 {
-		report("the cache of %s of %s is at version %g, the last change was %d", resource, pod, got, newest)
+}
+
+func queuesAreEmpty(pod, metrics string, report report) {
+	for queue := range queues() {
+		if got := metric(metrics, `workqueue_depth{name="`+queue+`"}`); got > 0 {
+			report("%s has %g keys in its queue of %ss", pod, got, queue)
+		}
 	}
 }
 

@@ -17,20 +17,36 @@ func ShardedInvariants() []Invariant {
 	alone := []string{"I7", "I8", "I9b"}
 	all := slices.DeleteFunc(Invariants(), func(i Invariant) bool { return slices.Contains(alone, i.ID) })
 	return append(all,
-		Invariant{"I7s", "the caches of all replicas together are what the server has, each object once", sharesAreTrue},
+		Invariant{"I7s", "the caches of all replicas together have as many objects as the server, and the queues are empty", sharesAreTrue},
 		Invariant{"I8s", "every write insists on what it was decided for, and is made by who claims its namespace", writesAreClaimed},
 	)
 }
 
+// sharesAreTrue is I7s. Which objects a replica has the metrics do not tell, but how many,
+// and how new the newest is: whoever has the last change must be as far as that. One
+// without a share has none, and no queues.
 func sharesAreTrue(f *Facts, report report) Check {
 	return Check{End: func() {
+		for pod, metrics := range f.Metrics {
+			if metrics == "" {
+				report("%s has no metrics", pod)
+			}
+			for resource := range f.Held {
+				nothingWaits(pod, metrics, resource, report)
+			}
+			queuesAreEmpty(pod, metrics, report)
+		}
 		for resource, held := range f.Held {
-			sum := 0.0
+			sum, newest := 0.0, 0.0
 			for _, metrics := range f.Metrics {
-				sum += max(0, metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`)) // a replica without a share has none
+				sum += max(0, metric(metrics, `informer_store_objects{resource="`+resource+`",tier="plain"}`))
+				newest = max(newest, metric(metrics, `informer_store_resource_version{resource="`+resource+`"}`))
 			}
 			if sum != float64(held) {
 				report("all together have %g %s in their caches, the server %d", sum, resource, held)
+			}
+			if newest < float64(f.Newest[resource]) && held > 0 {
+				report("the newest of all caches of %s is at version %g, the last change was %d", resource, newest, f.Newest[resource])
 			}
 		}
 	}}

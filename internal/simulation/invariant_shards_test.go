@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +57,41 @@ func TestAWriteWithoutAClaimIsCaught(t *testing.T) {
 			Sent:    at, At: at, Code: 201, After: &apiserver.Object{},
 		})
 		if caught := len(found) > 0; caught != story.caught {
+			t.Errorf("%s: caught %q", story.what, found)
+		}
+	}
+}
+
+// The caches of replicas that share the work are looked at together, and all else of each
+// for itself.
+func TestCachesThatShareTheWorkAreHeldToTheServer(t *testing.T) {
+	const (
+		one   = "informer_store_objects{resource=\"pods\",tier=\"plain\"} 1\ninformer_store_resource_version{resource=\"pods\"} 5\n"
+		two   = "informer_store_objects{resource=\"pods\",tier=\"plain\"} 2\ninformer_store_resource_version{resource=\"pods\"} 9\n"
+		empty = "up 1\n" // of one without a share
+	)
+	for _, story := range []struct {
+		what    string
+		metrics []string
+		want    string
+	}{
+		{"all of it", []string{one, two, empty}, ""},
+		{"too few", []string{one, one + "x 1\n", two[len(two)/2:]}, "all together have"},
+		{"too many", []string{two, two}, "all together have"},
+		{"none tells", []string{one, two, ""}, "no metrics"},
+		{"behind", []string{one, strings.Replace(two, "} 9", "} 8", 1)}, "the newest of all caches"},
+		{"not taken in", []string{one, two + "informer_queued_items{resource=\"pods\"} 1\n"}, "wait to be taken"},
+		{"set apart", []string{one, two + "quarantined_keys{resource=\"pods\"} 1\n"}, "in quarantine"},
+		{"not done", []string{one, two + "workqueue_depth{name=\"taskrun\"} 1\n"}, "in its queue"},
+	} {
+		var found []string
+		f := &Facts{Held: map[string]int{"pods": 3}, Newest: map[string]uint64{"pods": 9}, Metrics: map[string]string{}}
+		for i, metrics := range story.metrics {
+			f.Metrics[fmt.Sprint("millrace-", i)] = metrics
+		}
+		sharesAreTrue(f, func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }).End()
+		caught := slices.ContainsFunc(found, func(said string) bool { return strings.Contains(said, story.want) })
+		if story.want == "" && len(found) > 0 || story.want != "" && !caught {
 			t.Errorf("%s: caught %q", story.what, found)
 		}
 	}
