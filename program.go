@@ -67,6 +67,8 @@ type program struct {
 
 	share  atomic.Pointer[share] // nil while this replica has none
 	member *shard.Member         // nil if there is one share, of everything
+
+	hasShared atomic.Bool // it has been ready with a share of its own: see ready
 }
 
 // work is what live lets this process do: it starts what has to live as long as the
@@ -213,10 +215,7 @@ func (p *program) settingsOf(name string) settingsChain {
 // probes are what the kubelet is answered, until ctx ends and after it.
 func (p *program) probes(ctx context.Context) probes {
 	return probes{
-		ready: func() error {
-			chains, _ := p.parts()
-			return errors.Join(readiness(ctx, chains...)(), p.shared(), notGood(p.api.settings), p.hook.ready())
-		},
+		ready: func() error { return p.ready(ctx) },
 		live: func() error {
 			chains, pools := p.parts()
 			return liveness(chains, pools...)()
@@ -224,13 +223,38 @@ func (p *program) probes(ctx context.Context) probes {
 	}
 }
 
+// ready is why this replica may not be sent to. Its first share of the namespaces has to
+// be at work, so that an update waits for it; but not those that come later. They change
+// for all replicas at once, and each of them serves the webhook all the time.
+func (p *program) ready(ctx context.Context) error {
+	s := p.share.Load()
+	chains, changes := p.onceChains(), error(nil)
+	if !p.hasShared.Load() {
+		if s != nil {
+			chains = append(s.chains(), chains...)
+		}
+		changes = p.shared()
+	}
+	err := errors.Join(readiness(ctx, chains...)(), changes, notGood(p.api.settings), p.hook.ready())
+	if err == nil && s != nil && p.member != nil {
+		p.hasShared.Store(true)
+	}
+	return err
+}
+
 // parts are the chains and the pools that there are now.
 func (p *program) parts() (chains []chain, pools []*reconcile.Pool) {
+	chains = p.onceChains()
 	if s := p.share.Load(); s != nil {
-		chains, pools = s.chains(), []*reconcile.Pool{s.taskRunPool, s.pipelineRunPool}
+		return append(s.chains(), chains...), []*reconcile.Pool{s.taskRunPool, s.pipelineRunPool}
 	}
+	return chains, nil
+}
+
+// onceChains are those that there are once, whatever the share.
+func (p *program) onceChains() (chains []chain) {
 	for _, c := range p.settings {
 		chains = append(chains, c.chain)
 	}
-	return chains, pools
+	return chains
 }

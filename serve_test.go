@@ -16,8 +16,10 @@ import (
 
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/internal/settings"
 	"millrace/reconcile"
 	"millrace/reflector"
+	"millrace/shard"
 	"millrace/workqueue"
 )
 
@@ -25,25 +27,73 @@ func TestReadyzNamesWhatIsMissingUntilTheFirstLists(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	pods, tasks := indexer.New("pods"), indexer.New("tasks")
 	ready := readiness(ctx, chain{Indexer: pods}, chain{Indexer: tasks})
-	sync := func(x *indexer.Indexer) {
-		f := fifo.New(x, fifo.Config{})
-		f.Begin()
-		f.Commit("1")
-		f.Close()
-		if err := x.Run(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sync(tasks)
+	hasListed(t, tasks)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "pods") || strings.Contains(err.Error(), "tasks") {
 		t.Errorf("with pods missing: %v", err)
 	}
-	sync(pods)
+	hasListed(t, pods)
 	if err := ready(); err != nil {
 		t.Errorf("with all there: %v", err)
 	}
 	stop()
 	if err := ready(); err == nil {
+		t.Error("ready though stopping")
+	}
+}
+
+// hasListed brings a store its first list, which is empty.
+func hasListed(t *testing.T, x *indexer.Indexer) {
+	t.Helper()
+	f := fifo.New(x, fifo.Config{})
+	f.Begin()
+	f.Commit("1")
+	f.Close()
+	if err := x.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newShareWithoutLists() *share {
+	s := &share{}
+	for _, c := range []*chain{&s.taskRuns, &s.pipelineRuns, &s.customRuns, &s.pods, &s.pipelines, &s.tasks, &s.stepActions, &s.accounts, &s.limitRanges} {
+		*c = chain{Indexer: indexer.New("things")}
+	}
+	return s
+}
+
+func (s *share) hasListed(t *testing.T) {
+	t.Helper()
+	for _, c := range s.chains() {
+		hasListed(t, c.Indexer)
+	}
+}
+
+// All replicas get other shares at once when one comes or goes. If that made them
+// unready, the webhook, which each of them serves all the time, would have nobody left.
+func TestAShareThatChangesMakesNobodyUnreadyWhoHasBeenReady(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	p := &program{member: shard.NewMember(nil, shard.MemberConfig{}), api: &clients{settings: settings.New(settings.Trace{})}}
+	ready := p.probes(ctx).ready
+	if err := ready(); err != nil {
+		t.Errorf("who stands by is not ready: %v", err)
+	}
+	first := newShareWithoutLists()
+	p.share.Store(first)
+	if err := ready(); err == nil {
+		t.Error("ready before its first share has its lists: an update would go on to the next replica")
+	}
+	first.hasListed(t)
+	if err := ready(); err != nil {
+		t.Errorf("at work on its first share: %v", err)
+	}
+	for what, next := range map[string]*share{"between two shares": nil, "while the next share lists": newShareWithoutLists()} {
+		p.share.Store(next)
+		if err := ready(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	stop()
+	if ready() == nil {
 		t.Error("ready though stopping")
 	}
 }
