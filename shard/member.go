@@ -122,8 +122,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	}
 	shard, own := m.leases.own(v)
 	if own == nil {
-		why := "it does not hold its Lease"
-		m.waiting.Store(&why)
+		m.waits(ctx, "it does not hold its Lease", true)
 		return Range{}, false, false, nil
 	}
 	claimed := own.claim
@@ -137,7 +136,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	if why == "" {
 		why = "it is being claimed"
 	}
-	m.waiting.Store(&why)
+	m.waits(ctx, why, obstacle != "")
 	switch {
 	case claimed != nil && *claimed == want && m.leases.intends(want):
 		return want, obstacle == "", false, nil
@@ -146,6 +145,13 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	default:
 		err = m.leases.write(ctx, &want)
 		return Range{}, false, err == nil, err
+	}
+}
+
+// waits notes why the share is not worked on, and tells what is not over in a moment.
+func (m *Member) waits(ctx context.Context, why string, long bool) {
+	if was := m.waiting.Swap(&why); long && (was == nil || *was != why) {
+		klog.FromContext(ctx).Info("Waits for its share of the namespaces", "why", why)
 	}
 }
 
