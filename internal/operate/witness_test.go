@@ -104,26 +104,14 @@ func first(of []audit.Request, after time.Time, may func(pod string) bool) (foun
 	return found, is
 }
 
-// oneAtATime: no replica writes for a run while the Lease is another's. The one that has
-// last renewed it has it, until another does.
+// oneAtATime: no replica writes for a run while the Lease is another's.
 func (w *witness) oneAtATime(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := slices.Concat(w.renewals, w.writes)
-	slices.SortStableFunc(all, func(a, b audit.Request) int { return a.Received.Compare(b.Received) })
-	holder, leaders := "", 0
-	for _, r := range all {
-		switch {
-		case r.Resource == "leases" && r.Pod != holder:
-			holder = r.Pod
-			leaders++
-		case r.Resource != "leases" && holder != "" && r.Pod != holder:
-			t.Errorf("two leaders: %s wrote (%s %s %s) at %s, and %s has the Lease", r.Pod, r.Verb, r.Resource, r.Name, r.Received, holder)
-		}
+	l := leadersOf(w.renewals, w.writes)
+	w.mu.Unlock()
+	for _, each := range l.wrong() {
+		t.Error(each)
 	}
-	if leaders == 0 || len(w.writes) == 0 {
-		t.Errorf("%d writes for runs, and %d replicas had the Lease: the audit log was not heard", len(w.writes), leaders)
-	}
-	sayf("%d writes for runs, each by the replica that had the Lease; it went from one to another %d times", len(w.writes), leaders-1)
+	sayf("%d writes for runs by the replica that had the Lease, %d by others, %d before it was heard of; it went from one to another %d times", l.held, len(l.others), l.before, max(l.led-1, 0))
 }
