@@ -78,7 +78,7 @@ type settingReport struct {
 func optionsOf(origins []origin) []optionReport {
 	all := make([]optionReport, 0, len(origins))
 	for _, o := range origins {
-		all = append(all, optionReport{Flag: "--" + o.flag, Env: o.env, Field: o.field, Value: o.to.JSON(), From: o.from, text: o.to.String()})
+		all = append(all, optionReport{Flag: "--" + o.flag, Env: o.env, Field: o.field, Value: o.to.JSON(), From: o.from, text: o.to.Shown()})
 	}
 	return all
 }

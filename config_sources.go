@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -106,9 +107,17 @@ func fromFlags(flags *pflag.FlagSet) source {
 }
 
 func fromEnvironmentVariables(getenv func(string) string) source {
+	first := func(r row) (name, text string) {
+		for name := range strings.SplitSeq(r.env, ", ") {
+			if text := getenv(name); text != "" {
+				return name, text
+			}
+		}
+		return r.env, ""
+	}
 	return source{
-		name: func(r row) string { return "environment variable " + r.env },
-		text: func(r row) (string, bool) { text := getenv(r.env); return text, text != "" },
+		name: func(r row) string { name, _ := first(r); return "environment variable " + name },
+		text: func(r row) (string, bool) { _, text := first(r); return text, text != "" },
 	}
 }
 

@@ -6,6 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"millrace/internal/tracing"
 )
 
 func none(string) string { return "" }
@@ -132,12 +137,66 @@ func TestGoodSettingsAreTaken(t *testing.T) {
 	}
 }
 
+// The variables that everything has which OpenTelemetry is in: those for traces alone beat
+// those for all signals, a flag beats both, and no flag is contradicted by a variable that
+// is more special.
+func TestOpenTelemetrysVariablesAreTaken(t *testing.T) {
+	of := func(pairs ...string) map[string]string {
+		env := map[string]string{}
+		for _, pair := range pairs {
+			name, value, _ := strings.Cut(pair, "=")
+			env["OTEL_"+name] = value
+		}
+		return env
+	}
+	const base, traces = "EXPORTER_OTLP_ENDPOINT=http://base", "EXPORTER_OTLP_TRACES_ENDPOINT=http://traces/x"
+	for name, c := range map[string]struct {
+		args []string
+		env  map[string]string
+		file string
+		want tracing.Config
+	}{
+		"a base":           {env: of(base), want: tracing.Config{Endpoint: "http://base"}},
+		"a URL":            {env: of(traces), want: tracing.Config{TracesEndpoint: "http://traces/x"}},
+		"both":             {env: of(base, traces), want: tracing.Config{Endpoint: "http://base", TracesEndpoint: "http://traces/x"}},
+		"a flag":           {[]string{"--tracing-endpoint=http://flag"}, of(base, traces), "", tracing.Config{Endpoint: "http://flag"}},
+		"a flag for none":  {[]string{"--tracing-endpoint="}, of(base, traces), "", tracing.Config{}},
+		"a flag for a URL": {[]string{"--tracing-traces-endpoint=http://flag"}, of(base, traces), "", tracing.Config{Endpoint: "http://base", TracesEndpoint: "http://flag"}},
+		"a file":           {nil, of(base), "tracing: {tracesEndpoint: http://file/x}\n", tracing.Config{Endpoint: "http://base"}},
+		"headers":          {env: of("EXPORTER_OTLP_HEADERS=a=b"), want: tracing.Config{Headers: "a=b"}},
+		"headers twice":    {env: of("EXPORTER_OTLP_HEADERS=a=b", "EXPORTER_OTLP_TRACES_HEADERS=c=d"), want: tracing.Config{Headers: "c=d"}},
+		"authorities":      {env: of("EXPORTER_OTLP_CERTIFICATE=/a", "EXPORTER_OTLP_TRACES_CERTIFICATE=/b"), want: tracing.Config{CertificateFile: "/b"}},
+		"who":              {env: of("SERVICE_NAME=ci", "RESOURCE_ATTRIBUTES=a=b,c=d"), want: tracing.Config{ServiceName: "ci", ResourceAttributes: "a=b,c=d"}},
+		"who, by a flag":   {[]string{"--tracing-service-name=me"}, of("SERVICE_NAME=ci"), "", tracing.Config{ServiceName: "me"}},
+	} {
+		if c.file != "" {
+			c.args = append(c.args, "--config="+written(t, header+c.file))
+		}
+		got, err := parseConfig(c.args, func(k string) string { return c.env[k] })
+		c.want.SamplingRatePerMillion = 1e6
+		if diff := cmp.Diff(c.want, got.tracing, cmpopts.IgnoreFields(tracing.Config{}, "Trace")); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+// Whoever asks what is in force learns that there are headers, and where they are from.
+func TestSecretsAreNotShown(t *testing.T) {
+	env := map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=s3cret", "KUBECONFIG": "/nowhere"}
+	for _, format := range []string{"table", "json", "yaml"} {
+		code, out, errOut := called(t, env, "config", "-o", format)
+		if code != 0 || strings.Contains(out+errOut, "s3cret") || !strings.Contains(out, "(secret)") || !strings.Contains(out, "environment variable OTEL_EXPORTER_OTLP_HEADERS") {
+			t.Errorf("%s: %d\n%s%s", format, code, out, errOut)
+		}
+	}
+}
+
 // Every row can be said in the file, but those that are not the same for all who may
 // read it; and a row is found again under the names that it has.
 func TestEveryRowHasItsNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range new(config).rows() {
-		for _, name := range []string{"--" + r.flag, r.env, r.field} {
+		for _, name := range append(strings.Split(r.env, ", "), "--"+r.flag, r.field) {
 			if name != "" && seen[name] {
 				t.Errorf("%s is twice in the table", name)
 			}

@@ -184,7 +184,7 @@ func (p *program) deliver(ctx context.Context) (stop func()) {
 // tracer is nil if no collector is named.
 func (p *program) tracer() (*tracing.Tracer, error) {
 	cfg := p.cfg.tracing
-	if cfg.Endpoint == "" {
+	if cfg.Off() {
 		return nil, nil //nolint:nilnil // A nil Tracer is one that is off.
 	}
 	cfg.Version, cfg.Namespace, cfg.Pod = version, p.cfg.namespace, p.cfg.podName

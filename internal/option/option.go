@@ -33,6 +33,8 @@ type Value interface {
 	Set(text string) error
 	// String is the field as text.
 	String() string
+	// Shown is String, as people may see it: of a secret, only that there is one.
+	Shown() string
 	// Type is what Set takes, in a word.
 	Type() string
 	// FromJSON is the text of what encoding/json decodes; the error says what is wanted.
@@ -63,6 +65,8 @@ func (v value[T]) Set(text string) error {
 }
 
 func (v value[T]) String() string { return v.show(*v.to) }
+
+func (v value[T]) Shown() string { return v.String() }
 
 func (v value[T]) Type() string { return v.kind }
 
@@ -99,6 +103,23 @@ func same(text string) string { return text }
 func Text(to *string, otherwise string) Value {
 	*to = otherwise
 	return ofText(to, "string", func(text string) (string, error) { return text, nil }, same)
+}
+
+// secret is a Value that may be used, and not be seen.
+type secret struct{ Value }
+
+func (s secret) Shown() string {
+	if s.String() == "" {
+		return ""
+	}
+	return "(secret)"
+}
+
+func (s secret) JSON() any { return s.Shown() }
+
+// Secret takes any text, and shows it to nobody: Shown and JSON tell whether there is one.
+func Secret(to *string) Value {
+	return secret{Text(to, "")}
 }
 
 // Duration takes what time.ParseDuration does.

@@ -104,6 +104,25 @@ func TestAFileGivesAValueInItsType(t *testing.T) {
 	}
 }
 
+// What may be shown of a secret is whether there is one; it can be used all the same.
+func TestASecretIsNotShown(t *testing.T) {
+	to := "x"
+	v := option.Secret(&to)
+	if to != "" || v.Shown() != "" || v.JSON() != "" {
+		t.Errorf("none is %q, shown as %q and %v", to, v.Shown(), v.JSON())
+	}
+	if err := v.Set("s3cret"); err != nil || to != "s3cret" || v.String() != "s3cret" {
+		t.Errorf("%q, %q, %v", to, v.String(), err)
+	}
+	if v.Shown() != "(secret)" || v.JSON() != "(secret)" {
+		t.Errorf("shown as %q and %v", v.Shown(), v.JSON())
+	}
+	var number int
+	if n := option.Number(&number, 3, 1, 9); n.Shown() != "3" {
+		t.Errorf("3 is shown as %q", n.Shown())
+	}
+}
+
 func TestAListInAFileHasWordsWithoutCommas(t *testing.T) {
 	var a all
 	for _, wrong := range []any{[]any{"a,b"}, []any{1}, "a"} {

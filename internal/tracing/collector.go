@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -41,19 +44,21 @@ const (
 type collector struct {
 	url     string
 	headers http.Header
+	from    *resourcepb.Resource // who has made the spans
 	client  *http.Client
 	told    Trace
 }
 
 func newCollector(cfg Config) (*collector, error) {
-	to, err := url.Parse(cfg.Endpoint)
-	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
-		return nil, fmt.Errorf("endpoint %q: want http://host:port or https://host:port", cfg.Endpoint)
+	to, err := cfg.url()
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasSuffix(to.Path, "/v1/traces") {
-		to = to.JoinPath("v1/traces")
+	headers, err := cfg.headers()
+	if err != nil {
+		return nil, err
 	}
-	headers, err := headersOf(cfg.HeadersFile)
+	from, err := cfg.resource()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +72,50 @@ func newCollector(cfg Config) (*collector, error) {
 		}
 	}
 	client := &http.Client{Transport: over, Timeout: answerWithin, CheckRedirect: stay}
-	return &collector{to.String(), headers, client, cfg.Trace}, nil
+	return &collector{to, headers, from, client, cfg.Trace}, nil
+}
+
+// url is where spans are sent to.
+func (c Config) url() (string, error) {
+	text := cmp.Or(c.TracesEndpoint, c.Endpoint)
+	to, err := url.Parse(text)
+	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+		return "", fmt.Errorf("endpoint %q: want http://host:port or https://host:port", text)
+	}
+	if c.TracesEndpoint == "" && !strings.HasSuffix(to.Path, "/v1/traces") {
+		to = to.JoinPath("v1/traces")
+	}
+	return to.String(), nil
+}
+
+// headers are those that people have given.
+func (c Config) headers() (http.Header, error) {
+	headers, err := headersOf(c.Headers)
+	if err != nil {
+		return nil, fmt.Errorf("headers for the collector: %w", err)
+	}
+	if c.HeadersFile == "" {
+		return headers, nil
+	}
+	text, err := os.ReadFile(c.HeadersFile)
+	if err != nil {
+		return nil, fmt.Errorf("headers for the collector: %w", err)
+	}
+	fromFile, err := headersOf(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("headers for the collector: %s: %w", c.HeadersFile, err)
+	}
+	maps.Copy(headers, fromFile)
+	return headers, nil
+}
+
+func headersOf(text string) (http.Header, error) {
+	all, err := pairs(text, func(p pair) bool { return isFieldName(p.name) && p.value != "" })
+	headers := http.Header{}
+	for _, p := range all {
+		headers.Add(p.name, p.value)
+	}
+	return headers, err
 }
 
 // stay has the answer 302 be the answer. Who follows it asks some other host for a page, by
@@ -87,31 +135,6 @@ func overTCP(certificates string) (http.RoundTripper, error) {
 		IdleConnTimeout:     time.Minute,
 		ForceAttemptHTTP2:   true,
 	}, nil
-}
-
-// headersOf reads a file of headers. An error says which of them it is and no part of it:
-// they are secrets, and of a bare token there is no name to be told.
-func headersOf(file string) (http.Header, error) {
-	headers := http.Header{}
-	if file == "" {
-		return headers, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("headers for the collector: %w", err)
-	}
-	n := 0
-	for pair := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == ',' || r == '\n' }) {
-		n++
-		name, value, _ := strings.Cut(pair, "=")
-		name = strings.TrimSpace(name)
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !isFieldName(name) || value == "" || err != nil {
-			return nil, fmt.Errorf("headers for the collector: %s: pair %d: want name=value, the value URL-encoded", file, n)
-		}
-		headers.Add(name, value)
-	}
-	return headers, nil
 }
 
 // isFieldName tells whether a header can have that name: a token of RFC 9110, 5.6.2. net/http
@@ -150,6 +173,9 @@ func (c *collector) Stop(context.Context) error {
 
 // UploadTraces sends spans, and tries again what may go better then.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	for _, of := range spans {
+		of.Resource = c.from
+	}
 	body, err := packed(spans)
 	if err != nil {
 		return err

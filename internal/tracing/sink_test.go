@@ -211,6 +211,69 @@ func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
 	}
 }
 
+// Where spans are sent to, as OTLP 1.9 has it: a base has a path added, and the URL for
+// traces none, not even where it has none of its own.
+func TestWhereSpansAreSentTo(t *testing.T) {
+	for want, cfg := range map[string]Config{
+		"http://c:4318/v1/traces":       {Endpoint: "http://c:4318"},
+		"http://c:4319/v1/traces":       {Endpoint: "http://c:4319/"},
+		"https://c/otlp/v1/traces":      {Endpoint: "https://c/otlp"},
+		"https://c/v1/traces":           {Endpoint: "https://c/v1/traces"},
+		"https://vendor/api/v0.2/spans": {Endpoint: "http://c:4318", TracesEndpoint: "https://vendor/api/v0.2/spans"},
+		"http://c:4320":                 {TracesEndpoint: "http://c:4320"},
+	} {
+		if got, err := cfg.url(); got != want || err != nil {
+			t.Errorf("%+v: %q, %v, want %q", cfg, got, err, want)
+		}
+		if tracer, err := New(cfg); tracer == nil || err != nil || cfg.Off() {
+			t.Errorf("%+v is off: %v", cfg, err)
+		}
+	}
+}
+
+// Headers of the variable are sent beside those of the file, which beat them by name.
+func TestHeadersAreThoseOfTheVariableAndOfTheFile(t *testing.T) {
+	cfg := Config{Headers: "authorization=Bearer%20old, X-Tenant=ci", HeadersFile: fileWith(t, "Authorization=Bearer%20new\n")}
+	got, err := cfg.headers()
+	if err != nil || len(got) != 2 || got.Get("Authorization") != "Bearer new" || len(got.Values("Authorization")) != 1 || got.Get("X-Tenant") != "ci" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// What people say of a process beats what it knows of itself; OTEL_SERVICE_NAME beats the
+// attribute; and the SDK, which reads the variables too, adds nothing behind our back.
+func TestWhoHasMadeTheSpansIsAsPeopleSay(t *testing.T) {
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "nobody=asked,service.name=sdk")
+	t.Setenv("OTEL_SERVICE_NAME", "sdk")
+	for name, c := range map[string]struct {
+		cfg  Config
+		want []string
+	}{
+		"nobody":     {Config{}, []string{"service.name=millrace"}},
+		"itself":     {Config{Version: "v1", Pod: "p", Namespace: "n"}, []string{"service.name=millrace", "service.version=v1", "service.instance.id=p", "k8s.namespace.name=n", "k8s.pod.name=p"}},
+		"attributes": {Config{Version: "v1", ResourceAttributes: "deployment.environment.name=pro%2Cd, service.version=v2,service.name=builds,empty="}, []string{"service.name=builds", "service.version=v2", "deployment.environment.name=pro,d"}},
+		"a name":     {Config{ResourceAttributes: "service.name=builds", ServiceName: "ci"}, []string{"service.name=ci"}},
+	} {
+		collector := tracetest.New()
+		defer collector.Close()
+		c.cfg.Endpoint, c.cfg.SamplingRatePerMillion = collector.URL, 1e6
+		tracer, err := New(c.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, span := tracer.spans.Start(t.Context(), "span")
+		span.End()
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := tracer.Run(ended); err != nil {
+			t.Error(err)
+		}
+		if got := collector.Services(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the span is from %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // Over TLS, trusted by a file of its own, with a header that is a secret.
 func TestACollectorBehindTLS(t *testing.T) {
 	behind := tracetest.New()

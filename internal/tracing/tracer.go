@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -15,12 +14,18 @@ import (
 type Config struct {
 	// Endpoint is the base URL of a collector that takes OTLP over HTTP, such as
 	// http://collector:4318; /v1/traces is added, as OTEL_EXPORTER_OTLP_ENDPOINT has
-	// it. Default: none, and nothing is traced.
+	// it. Default: none.
 	Endpoint string
-	// HeadersFile holds headers that go with each request to it, such as a token:
-	// name=value, the value URL-encoded, with commas or line ends between, which is the
-	// form of OTEL_EXPORTER_OTLP_HEADERS. It is a file since a flag or a variable would be
-	// shown by all that shows settings. It is read once, by New. Default: none.
+	// TracesEndpoint is the URL that spans are sent to, as it stands: nothing is added, as
+	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT has it. It beats Endpoint. Default: none, and
+	// without either nothing is traced.
+	TracesEndpoint string
+	// Headers go with each request to the collector, such as a token: name=value, the value
+	// URL-encoded, with commas or line ends between, which is the form of
+	// OTEL_EXPORTER_OTLP_HEADERS. Default: none.
+	Headers string
+	// HeadersFile holds such headers, too; one of a name that is in both is the file's. It
+	// is read once, by New. Default: none.
 	HeadersFile string
 	// CertificateFile holds the authorities, in PEM, that an https Endpoint is trusted
 	// by. Default: the system's.
@@ -31,6 +36,13 @@ type Config struct {
 	// Version, Namespace and Pod name this process on its spans. Default: empty, and
 	// not told.
 	Version, Namespace, Pod string
+	// ServiceName is the spans' service.name. Default: that of ResourceAttributes; without
+	// one, millrace.
+	ServiceName string
+	// ResourceAttributes are said of all spans: name=value, the value URL-encoded, with
+	// commas between, which is the form of OTEL_RESOURCE_ATTRIBUTES. They beat Version,
+	// Namespace and Pod; one without a value is not said. Default: none.
+	ResourceAttributes string
 	// Trace is told what became of the spans. Default: nobody is.
 	Trace Trace
 	// Transport is how the Endpoint is reached. Default: by TCP, with the proxy that the
@@ -88,10 +100,13 @@ type Tracer struct {
 	lists    lists
 }
 
-// New makes a Tracer: nil if the Config has no Endpoint. It starts nothing, and asks
+// Off tells whether the Config names no collector.
+func (c Config) Off() bool { return c.Endpoint == "" && c.TracesEndpoint == "" }
+
+// New makes a Tracer: nil if the Config is Off. It starts nothing, and asks
 // nobody: see Run. The error says what cannot be read of the Config.
 func New(cfg Config) (*Tracer, error) {
-	if cfg.Endpoint == "" {
+	if cfg.Off() {
 		return nil, nil //nolint:nilnil // A nil Tracer is one that is off, as it says.
 	}
 	to, err := newCollector(cfg)
@@ -106,27 +121,11 @@ func New(cfg Config) (*Tracer, error) {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.ParentBased(t.sampler)),
 		sdktrace.WithIDGenerator(ids{}),
-		sdktrace.WithResource(cfg.resource()),
+		sdktrace.WithResource(resource.Empty()), // the collector has ours
 		sdktrace.WithSpanProcessor(t.sink),
 	)
 	t.spans = provider.Tracer("millrace", trace.WithInstrumentationVersion(cfg.Version))
 	return t, nil
-}
-
-// resource is who has made the spans, in the words of OpenTelemetry's conventions.
-func (c Config) resource() *resource.Resource {
-	who := []attribute.KeyValue{attribute.String("service.name", "millrace")}
-	for _, a := range []attribute.KeyValue{
-		attribute.String("service.version", c.Version),
-		attribute.String("service.instance.id", c.Pod),
-		attribute.String("k8s.namespace.name", c.Namespace),
-		attribute.String("k8s.pod.name", c.Pod),
-	} {
-		if a.Value.AsString() != "" {
-			who = append(who, a)
-		}
-	}
-	return resource.NewSchemaless(who...)
 }
 
 // Run delivers spans until ctx has ended, and then for two seconds at most what is left.

@@ -503,6 +503,9 @@ func TestAConfigThatCannotBeReadIsRefused(t *testing.T) {
 		`endpoint "ftp://x": want http://`:        {Endpoint: "ftp://x"},
 		`headers for the collector: open`:         {Endpoint: "http://x", HeadersFile: "/nowhere"},
 		`authorities of the collector: open`:      {Endpoint: "http://x", CertificateFile: "/nowhere"},
+		`endpoint "x/y": want http://`:            {Endpoint: "http://x", TracesEndpoint: "x/y"},
+		`resource attributes: pair 2: want name=`: {Endpoint: "http://x", ResourceAttributes: "a=b,c"},
+		`headers for the collector: pair 1: want`: {Endpoint: "http://x", Headers: "Bearer s3cret"},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gives %v, want %s", cfg, err, want)
