@@ -11,7 +11,7 @@ import (
 	"millrace/internal/why"
 )
 
-// whyCommand prints what /debug/key of the leader says of a key.
+// whyCommand prints what /debug/key says of a key, of the replica that works on it.
 func whyCommand() *cobra.Command {
 	var cluster access
 	var server, controller string
@@ -19,7 +19,7 @@ func whyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why NAMESPACE/NAME [flags]",
 		Short: "say why a run was reconciled, and when it will be again",
-		Long: "millrace why asks the replica that leads what it remembers of a TaskRun or PipelineRun: who\n" +
+		Long: "millrace why asks the replica that works on a TaskRun or PipelineRun what it remembers of it: who\n" +
 			"asked for it and when, what each stage did, what came of each reconcile, and what it waits for.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeRun,
 		RunE: func(c *cobra.Command, args []string) error {

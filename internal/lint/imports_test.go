@@ -82,7 +82,7 @@ var table = map[string][]string{
 	"internal/settings":   {"internal/option", "reconcile/taskrun", "reconcile/pipelinerun", "crds", "transform"},
 	"internal/terminal":   {},
 	"internal/tracing":    {"internal/hook", "internal/tracing/tracetest", "indexer", "reflector", "fifo", "handler", "wire", "workqueue", "reconcile", "reconcile/taskrun", "reconcile/pipelinerun", "crds"}, // tracetest, fifo, handler: in tests
-	"internal/why":        {"internal/guard", "internal/terminal", "internal/inspect", "workqueue"},
+	"internal/why":        {"internal/guard", "internal/terminal", "internal/inspect", "shard", "workqueue"},
 	// The simulated world: it knows the API, and nothing of the chain that it tries. So
 	// does the collector of traces.
 	"internal/pictures":             {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},

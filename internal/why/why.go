@@ -1,20 +1,27 @@
 // Package why asks the replica that does the work why a key was reconciled, as
 // millrace why prints it.
 //
-//	millrace why ──Lease──▶ which pod leads? ──TokenRequest──▶ a token for /debug alone
+//	millrace why ──Leases──▶ which pod works on it? ──TokenRequest──▶ a token for /debug alone
 //	      │
 //	      └──GET pods/NAME:6060/proxy/debug/key──▶ API server ──▶ the pod's guard ──▶ inspect
 //
 // What it promises:
 //
-//  1. It asks the pod that holds the Lease, or, where nobody holds it under the name
-//     of a pod, the first pod of the labels that is ready.
-//  2. The token that it sends through the API server's proxy is made for that
+//  1. It asks the pod that holds the leader's Lease, or, where replicas share the work,
+//     the one whose claim the namespace is in
+//     (TestTheLeaderIsAskedThroughTheProxyWithATokenForThat,
+//     TestWhoHasClaimedTheNamespaceIsAsked).
+//  2. Where that cannot be told, or may not be looked up, it asks all pods of the labels
+//     that are ready, until one knows the key that works on it; who only has it in its
+//     cache is heard when nobody else knows more
+//     (TestWithoutALeaderAPodThatIsReadyIsAsked, TestWhoMayNotSeeTheLeasesAsksAll).
+//  3. The token that it sends through the API server's proxy is made for that
 //     question: for guard.Audience, for ten minutes, of a ServiceAccount that may
 //     see /debug and nothing else. Its user's own credentials stay with the API
 //     server.
-//  3. What goes wrong is said with what can be done about it.
-//  4. What a server answers is text, and steers no terminal.
+//  4. What goes wrong is said with what can be done about it
+//     (TestWhatGoesWrongIsSaidWithWhatCanBeDone).
+//  5. What a server answers is text, and steers no terminal.
 //     (TestAnAnswerSteersNoTerminal)
 //
 // It has no goroutine.
@@ -22,7 +29,6 @@ package why
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +37,6 @@ import (
 	"time"
 
 	authentication "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,10 +66,7 @@ type Install struct {
 	ServiceAccount string
 }
 
-// errUnknown is the answer of a replica that does not know the key.
-var errUnknown = errors.New("not known")
-
-// In asks the replica that leads in a cluster, and writes its answer to out.
+// In asks the replica of a cluster that works on the key, and writes its answer to out.
 func In(ctx context.Context, rc *rest.Config, at Install, q Question, out io.Writer) error {
 	core, err := typedcorev1.NewForConfig(rc)
 	if err != nil {
@@ -74,15 +76,20 @@ func In(ctx context.Context, rc *rest.Config, at Install, q Question, out io.Wri
 	if err != nil {
 		return fmt.Errorf("client of coordination.k8s.io/v1: %w", err)
 	}
-	pod, err := leader(ctx, core, leases, at)
+	pods, err := at.whom(ctx, core, leases, q.Key.Namespace)
 	if err != nil {
 		return err
 	}
-	token, err := tokenFor(ctx, core, at, pod)
+	token, err := tokenFor(ctx, core, at, pods[0])
 	if err != nil {
 		return err
 	}
-	get := func(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	return q.askAll(ctx, pods, func(pod string) getter { return at.through(core, pod, token) }, out)
+}
+
+// through gets from a pod by the API server's proxy.
+func (at Install) through(core typedcorev1.CoreV1Interface, pod, token string) getter {
+	return func(ctx context.Context, path string, query url.Values) ([]byte, error) {
 		request := core.RESTClient().Get().Namespace(at.Namespace).Resource("pods").Name("http:"+pod+":"+at.Port).SubResource("proxy").Suffix(path).
 			SetHeader("Accept", "text/plain").SetHeader(guard.TokenHeader, token)
 		for name := range query {
@@ -90,19 +97,16 @@ func In(ctx context.Context, rc *rest.Config, at Install, q Question, out io.Wri
 		}
 		answer, err := request.DoRaw(ctx)
 		if err != nil && unknown(answer) {
-			err = errUnknown
-		} else {
-			err = at.explain(pod, answer, err)
+			return nil, errUnknown
 		}
-		return answer, err
+		return answer, at.explain(pod, answer, err)
 	}
-	return ask(ctx, get, q, out)
 }
 
 // At asks a replica at a URL, as behind kubectl port-forward.
 func At(ctx context.Context, server string, q Question, out io.Writer) error {
 	client := &http.Client{Timeout: 30 * time.Second}
-	get := func(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	ask := func(ctx context.Context, path string, query url.Values) ([]byte, error) {
 		where := strings.TrimSuffix(server, "/") + "/" + path + "?" + query.Encode()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 		if err != nil {
@@ -125,72 +129,11 @@ func At(ctx context.Context, server string, q Question, out io.Writer) error {
 		}
 		return answer, nil
 	}
-	return ask(ctx, get, q, out)
+	return q.askAll(ctx, []string{server}, func(string) getter { return ask }, out)
 }
-
-// unknown tells the answer that nobody knows the key from that of a server which
-// knows nothing of keys.
-func unknown(answer []byte) bool { return strings.Contains(string(answer), "knows no such key") }
 
 // mostAnswer bounds what is read from a server that may be anything.
 const mostAnswer = 4 << 20
-
-func ask(ctx context.Context, get func(context.Context, string, url.Values) ([]byte, error), q Question, out io.Writer) error {
-	for _, controller := range q.Controllers {
-		answer, err := get(ctx, "debug/key", url.Values{"controller": {controller}, "key": {q.Key.String()}})
-		switch {
-		case errors.Is(err, errUnknown):
-		case err != nil:
-			return err
-		default:
-			_, err := io.WriteString(out, terminal.Plain(string(answer), "\n\t"))
-			return err
-		}
-	}
-	return fmt.Errorf("no %s of that name is known: %s", strings.Join(q.Controllers, " or "), q.Key)
-}
-
-// leader is the name of the pod to ask.
-func leader(ctx context.Context, core typedcorev1.PodsGetter, leases coordination.LeasesGetter, at Install) (string, error) {
-	pods, err := core.Pods(at.Namespace).List(ctx, metav1.ListOptions{LabelSelector: at.Labels})
-	if err != nil {
-		return "", fmt.Errorf("look for the controller's pods: %w", err)
-	}
-	if len(pods.Items) == 0 {
-		return "", fmt.Errorf("namespace %s has no pods with the labels %s: is it installed elsewhere? (--namespace)", at.Namespace, at.Labels)
-	}
-	holder := ""
-	lease, err := leases.Leases(at.Namespace).Get(ctx, at.Lease, metav1.GetOptions{})
-	switch {
-	case err == nil && lease.Spec.HolderIdentity != nil:
-		holder = *lease.Spec.HolderIdentity
-	case err != nil && !apierrors.IsNotFound(err):
-		return "", fmt.Errorf("look who leads: %w", err)
-	}
-	first := ""
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if p.Name == holder {
-			return p.Name, nil
-		}
-		if first == "" && isReady(p) {
-			first = p.Name
-		}
-	}
-	if first == "" {
-		return "", fmt.Errorf("none of the controller's %d pods is ready", len(pods.Items))
-	}
-	return first, nil
-}
-
-func isReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
 
 // tokenFor is a token that is good for /debug, and for nothing else.
 func tokenFor(ctx context.Context, core typedcorev1.ServiceAccountsGetter, at Install, pod string) (string, error) {
@@ -201,7 +144,7 @@ func tokenFor(ctx context.Context, core typedcorev1.ServiceAccountsGetter, at In
 		return "", fmt.Errorf("there is no ServiceAccount %s/%s, as in an install for one namespace: ask by port-forward: %s", at.Namespace, at.ServiceAccount, at.forward(pod))
 	}
 	if err != nil {
-		return "", fmt.Errorf("a token to look at /debug with (create serviceaccounts/token of %s/%s): %w", at.Namespace, at.ServiceAccount, err)
+		return "", fmt.Errorf("a token to look at /debug with (create serviceaccounts/token of %s/%s): %w; without it, ask by port-forward: %s", at.Namespace, at.ServiceAccount, err, at.forward(pod))
 	}
 	return answer.Status.Token, nil
 }
