@@ -116,12 +116,13 @@ func TestOverlays(t *testing.T) {
 	t.Run("TheRuntimeIsToldLessThanTheContainerMayHave", func(t *testing.T) { theRuntimeIsToldLessThanTheContainerMayHave(t, in) })
 	t.Run("ANamespaceNeedsNoRightBeyondIt", func(t *testing.T) { aNamespaceNeedsNoRightBeyondIt(t, in) })
 	t.Run("WhoMaySpeakToTheController", func(t *testing.T) { whoMaySpeakToTheController(t, in) })
+	t.Run("WhoMayEditMayEditRuns", func(t *testing.T) { whoMayEditMayEditRuns(t, in) })
 	t.Run("WhoMayLookAtDebugMayNothingElse", func(t *testing.T) { whoMayLookAtDebugMayNothingElse(t, in) })
 }
 
 func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
 	t.Helper()
-	least := map[string]int{"single": 26, "ha": 27, "sharded": 29, "namespaced": 8, "monitoring": 3, "crds": 7}
+	least := map[string]int{"single": 28, "ha": 29, "sharded": 31, "namespaced": 8, "monitoring": 3, "crds": 7}
 	for name := range least {
 		if in[name] == nil {
 			t.Errorf("%s is not rendered", name)
