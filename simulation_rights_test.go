@@ -29,7 +29,6 @@ func unused() map[string]string {
 		"create tokenreviews.authentication.k8s.io":        "asked when somebody looks at /debug from another machine: internal/e2e does",
 		"create subjectaccessreviews.authorization.k8s.io": "likewise",
 
-		"patch pods":   "stops pods that outlive their steps, by what a webhook has put into them, and kept pods of cancelled runs: a simulation has neither",
 		"get pods/log": "results come from the log of a sidecar only where a ConfigMap says so, and the model has no logs",
 		"get secrets":  "no ServiceAccount of a simulation lists a secret",
 	}

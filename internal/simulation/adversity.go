@@ -22,9 +22,6 @@ func adversities() []Workload {
 	slow := func(draw) (crds.TaskRunSpec, Expect) {
 		return embedded(stepOf("first", "sleep=5s"), stepOf("second", "sleep=5s")), Expect{Reason: succeeded, Work: 10 * time.Second}
 	}
-	long := func(draw) (crds.TaskRunSpec, Expect) {
-		return embedded(stepOf("long", sleeping(30*time.Minute))), Expect{Reason: cancelled, Work: 5 * time.Second}
-	}
 	patient := func(draw draw) (crds.TaskRunSpec, Expect) {
 		spec, expect := slow(draw)
 		spec.Timeout = &metav1.Duration{Duration: time.Minute}
@@ -57,9 +54,10 @@ func adversities() []Workload {
 		}},
 		{Name: "cancel of a long run", Users: func(w *World) {
 			w.account("blue")
-			w.creates(first, "blue", "a", long)
+			w.creates(first, "blue", "a", longRun)
 			w.cancels(first+45*time.Second, "blue", "a") // a restart and what it has missed are over
 		}},
+		keptPod(),
 		{Name: "a shorter default time-out", Users: aShorterTimeout},
 		{Name: "compaction while cut off", Users: func(w *World) {
 			w.account("blue")

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"millrace/crds"
 )
 
@@ -34,7 +32,7 @@ func pipelines() []Workload {
 					w.resolves(500 * time.Millisecond)
 				}
 				if s.alpha {
-					w.allowsAlpha()
+					w.flags(map[string]string{"enable-api-fields": "alpha"})
 				}
 				w.createsPipeline(first, "blue", "p", func(draw) (crds.PipelineRunSpec, Expect) {
 					if s.path != "" {
@@ -49,13 +47,6 @@ func pipelines() []Workload {
 		})
 	}
 	return all
-}
-
-// allowsAlpha is what the administrator has said before the program starts.
-func (w *World) allowsAlpha() {
-	flags := &corev1.ConfigMap{Data: map[string]string{"enable-api-fields": "alpha"}}
-	flags.Namespace, flags.Name = namespace, "feature-flags"
-	_, _ = w.Server.Actor("cluster").Create("configmaps", flags)
 }
 
 func pipelineTask(name string, words ...string) crds.PipelineTask {

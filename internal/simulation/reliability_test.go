@@ -124,3 +124,14 @@ func TestThereAreAtMostTenExceptions(t *testing.T) {
 		}
 	}
 }
+
+func TestTheChangelogCountsTheWorkloads(t *testing.T) {
+	raw, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := regexp.MustCompile(`(\d+)\s+workloads`).FindSubmatch(raw)
+	if n := strconv.Itoa(len(Workloads())); told == nil || string(told[1]) != n {
+		t.Errorf("there are %s workloads, and it says %q", n, told)
+	}
+}

@@ -32,6 +32,13 @@ func (w *World) setsDefaults(at time.Duration, minutes string) {
 	})
 }
 
+// flags are what the administrator has said before the program starts.
+func (w *World) flags(data map[string]string) {
+	flags := &corev1.ConfigMap{Data: data}
+	flags.Namespace, flags.Name = namespace, "feature-flags"
+	_, _ = w.Server.Actor("cluster").Create("configmaps", flags)
+}
+
 // forAnHour is a run that says nothing of a time-out, and ends when a default one does.
 func forAnHour(after time.Duration) recipe {
 	return func(draw) (crds.TaskRunSpec, Expect) {

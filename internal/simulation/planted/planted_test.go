@@ -194,6 +194,16 @@ func TestEveryFaultHasItsPlace(t *testing.T) {
 	}
 }
 
+func TestTheChangelogCountsTheFaults(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := fmt.Sprintf(" %d faults planted", len(Faults())); !bytes.Contains(raw, []byte(told)) {
+		t.Errorf("it does not say that there are%s", told)
+	}
+}
+
 // The list is for people, who find it in docs/reliability.md.
 func TestTheListOfFaultsIsWrittenDown(t *testing.T) {
 	var got bytes.Buffer
