@@ -223,6 +223,9 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 		`seed=20787 workload="a claim that is lost" unseen=millrace-0.1:pods/blue/a-pod#2:taskruns/blue/a#3`,
 		// A pod whose run had ended came to the cache late, and went on.
 		`seed=20787 workload="a sidecar that never comes up" stale=pods:2:7`,
+		// A pod that was to be kept with its logs was deleted, on an old view in which it had
+		// not begun.
+		`seed=20787 workload="cancel of a run whose pod is kept" stale=pods:2:5`,
 		// A PipelineRun that a server an hour ahead had made started in an hour.
 		`seed=5 workload="storm" chaos=1 only="server's clock an hour ahead: at about 37m30s" only="user run: red/pipe-2"`,
 	} {

@@ -610,21 +610,23 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 // remove takes away the pod of a run that was stopped from outside, or leaves it
 // with its logs where the administrator wants that for cancelled ones.
 func (d decision) remove(reason crds.TaskRunReason) Action {
-	if reason == crds.TaskRunReasonCancelled && d.config.KeepPodOnCancel && podBegun(d.Pod) {
+	kept := reason == crds.TaskRunReasonCancelled && d.config.KeepPodOnCancel
+	over := d.Run.IsCancelled() || d.Run.IsDone()
+	switch {
+	case kept && podBegun(d.Pod):
 		return StopPod{d.Pod.Name, d.Pod.UID}
+	case podBegun(d.Pod) || !kept && (over || !d.Run.IsRetriable()):
+		return DeletePod{Name: d.Pod.Name, UID: d.Pod.UID}
+	default:
+		return d.removeUnbegun()
 	}
-	return d.deletePod()
 }
 
-// deletePod takes a pod away. Before another attempt, one that has not begun goes only
-// as it was looked at: it may have begun since, and what it has written to the run's
-// claims would be forgotten.
-func (d decision) deletePod() DeletePod {
-	over := d.Run.IsCancelled() || d.Run.IsDone()
-	if !over && d.Run.IsRetriable() && !podBegun(d.Pod) {
-		return DeletePod{d.Pod.Name, d.Pod.UID, d.Pod.ResourceVersion}
-	}
-	return DeletePod{Name: d.Pod.Name, UID: d.Pod.UID}
+// removeUnbegun takes a pod away that has not begun, as it was looked at: it may have
+// begun since, or a cache that is behind not know that it has. Its logs would be lost
+// then, and, before another attempt, that it has written to the run's claims.
+func (d decision) removeUnbegun() DeletePod {
+	return DeletePod{d.Pod.Name, d.Pod.UID, d.Pod.ResourceVersion}
 }
 
 // timedOut leaves a pod that had ended in time to be judged by how it ended:
@@ -789,7 +791,7 @@ func (d decision) giveUp(status crds.TaskRunStatus, r *refusal) Plan {
 	}
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
-	return d.finish(status, failure(r.reason, r.message), d.deletePod())
+	return d.finish(status, failure(r.reason, r.message), d.removeUnbegun())
 }
 
 // await says what a pod waits for, unless it is too early to say.
@@ -831,9 +833,11 @@ func (d decision) tidy() Plan {
 		return Plan{Why: "the run is done"}
 	}
 	var stop Action = StopPod{d.Pod.Name, d.Pod.UID}
-	reason := crds.TaskRunReason(d.Run.Succeeded().Reason)
-	if reason == crds.TaskRunReasonCancelled || reason == crds.TaskRunReasonTimedOut || !podBegun(d.Pod) {
+	switch reason := crds.TaskRunReason(d.Run.Succeeded().Reason); {
+	case reason == crds.TaskRunReasonCancelled || reason == crds.TaskRunReasonTimedOut:
 		stop = d.remove(reason)
+	case !podBegun(d.Pod):
+		stop = d.removeUnbegun()
 	}
 	return Plan{Why: "the run is done and its pod is not", Actions: []Action{stop}}
 }

@@ -355,7 +355,10 @@ func (s *server) StopPod(_ context.Context, key types.NamespacedName, uid types.
 // freeze keeps the caches at what they show now.
 func (s *server) freeze() {
 	frozen := *s
-	frozen.pods = maps.Clone(s.pods)
+	frozen.pods = map[string]*corev1.Pod{}
+	for name, pod := range s.pods {
+		frozen.pods[name] = pod.DeepCopy()
+	}
 	frozen.tasks = maps.Clone(s.tasks)
 	s.frozen = &frozen
 }

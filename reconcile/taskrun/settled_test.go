@@ -117,3 +117,30 @@ func TestSomebodyElsesPodHasNothingDecoded(t *testing.T) {
 		}
 	})
 }
+
+// The process that ended a run dies, and the next one is shown the pod as it was before
+// its first step began. Logs that are to stay do: a pod is deleted that way as it was
+// looked at alone, and the server's has changed since.
+func TestThePodOfARunThatHasEndedIsNotDeletedOnTheWordOfAnOldCache(t *testing.T) {
+	for name, reason := range map[string]crds.TaskRunReason{
+		"kept": crds.TaskRunReasonCancelled, "failed": crds.TaskRunReasonStepFailed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, oneStep)
+				c.settle(nil)
+				c.server.run.Status.Conditions.Set(failure(reason, "x"), time.Now())
+				c.server.store(c.server.run)
+				c.restart()
+				c.rec.parts.Settings = func(to *Config) { to.KeepPodOnCancel = true }
+				c.server.freeze()
+				c.kubelet(running())
+				c.reconcile()
+				c.reconcile()
+				if c.server.pods["run-pod"] == nil || c.asked("stop pod") != 1 {
+					t.Errorf("the pod is %v, and was stopped %d times", c.server.pods["run-pod"], c.asked("stop pod"))
+				}
+			})
+		})
+	}
+}
