@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,10 +13,10 @@ import (
 // A watched tells who has worked for a PipelineRun, and who could have.
 type watched struct {
 	shownTo map[string]bool // processes that had the run from the server, in whatever version
-	// failedAlone is true if a task of it failed with nobody there who knew of the run:
-	// the process that made the task's run died of that, and the one that wrote how it
-	// ended had not been shown the PipelineRun by then.
-	failedAlone bool
+	// failedAlone are tasks of it that failed with nobody there who knew of the run: the
+	// process that made the task's run died of that, and the one that wrote how it ended
+	// had not been shown the PipelineRun by then.
+	failedAlone []string
 }
 
 // A making is who made a child, and whether it did anything for the PipelineRun after
@@ -31,16 +32,22 @@ type making struct {
 // of a task of finally, it says nothing.
 func (p *PipelineRun) notBegun() (names []string) {
 	last := apiserver.As[crds.PipelineRun](p.Last)
-	if !p.failedAlone || last.Status.PipelineSpec == nil {
+	spec := last.Status.PipelineSpec
+	if spec == nil || !slices.ContainsFunc(spec.Tasks, p.stoppedBy) {
 		return nil
 	}
 	made := p.made()
-	for _, t := range last.Status.PipelineSpec.Tasks {
+	for _, t := range spec.Tasks {
 		if p.Expect.Runs[t.Name] > 0 && made[t.Name] == 0 {
 			names = append(names, t.Name)
 		}
 	}
 	return names
+}
+
+// stoppedBy tells that a task has failed alone, and that its failure stops others.
+func (p *PipelineRun) stoppedBy(t crds.PipelineTask) bool {
+	return slices.Contains(p.failedAlone, t.Name) && t.OnError != crds.PipelineTaskContinue
 }
 
 // expected is made without faults, but for those tasks.
@@ -89,6 +96,7 @@ func (p *PipelineRun) fails(c *Child, e apiserver.Exchange) {
 	if e.After == nil || e.Resource != "taskruns" || apiserver.As[crds.TaskRun](e.After).Succeeded().Status != corev1.ConditionFalse {
 		return
 	}
-	alone := !c.followed && e.Actor != c.by && program(e.Actor) && !p.shownTo[e.Actor]
-	p.failedAlone = p.failedAlone || alone
+	if !c.followed && e.Actor != c.by && program(e.Actor) && !p.shownTo[e.Actor] {
+		p.failedAlone = append(p.failedAlone, c.Task)
+	}
 }

@@ -79,26 +79,29 @@ var plantedInPipelines = map[string][]twins{
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends without") }, // its result
 	}, {
 		// Its second task need not begin if the first one fails while nobody knows of the run.
-		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
 		func(l *tale) {
-			l.onlyTheFirst("a", "c", func() { // who is there has seen the run
+			l.onlyTheFirst("with c", "a", "c", func() { // who is there has seen the run
 				run, _ := l.server.Object("pipelineruns", aPipelineRun)
 				l.facts.told(apiserver.Event{Watch: apiserver.Request{Actor: successor, Resource: "pipelineruns"}, Object: run})
 			})
 		},
 	}, {
-		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
 		func(l *tale) {
-			l.onlyTheFirst("a", "c", func() { // and so has who lists it
+			l.onlyTheFirst("with c", "a", "c", func() { // and so has who lists it
 				l.facts.see(apiserver.Exchange{Request: apiserver.Request{Actor: successor, Verb: "list", Resource: "pipelineruns"}, Code: 200})
 			})
 		},
 	}, {
-		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
-		func(l *tale) { l.onlyTheFirst("a", "c", func() { l.pipeline("goes on") }) }, // who made the first is there yet
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", func() { l.pipeline("goes on") }) }, // who made the first is there yet
 	}, {
-		func(l *tale) { l.onlyTheFirst("a", "c", nothing) },
-		func(l *tale) { l.onlyTheFirst("a", "", nothing) }, // nor was what is run at the end
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("with c", "a", "", nothing) }, // nor was what is run at the end
+	}, {
+		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
+		func(l *tale) { l.onlyTheFirst("with c, whatever becomes of a", "a", "c", nothing) }, // whose failure stops nothing
 	}},
 }
 
@@ -107,15 +110,15 @@ const successor = "millrace-0.2"
 
 func nothing() {}
 
-// onlyTheFirst is a run of a and b, and c at the end. The leader makes a, then something
+// onlyTheFirst is a run of a and b, and c at the end, as spec has it. The leader makes a, then something
 // happens, its successor writes that a has failed, makes c if it makes any, and ends the
 // run without b.
-func (l *tale) onlyTheFirst(first, last string, meanwhile func()) {
+func (l *tale) onlyTheFirst(spec, first, last string, meanwhile func()) {
 	l.Helper()
 	run := twoTasks()
 	run.Annotations = Expect{Reason: string(crds.PipelineRunReasonFailed), Runs: map[string]int{"a": 1, "b": 1, "c": 1}}.annotation()
 	l.must(l.server.Actor("user").Create("pipelineruns", run))
-	l.pipeline("with c", first)
+	l.pipeline(spec, first)
 	meanwhile()
 	const fails = `"conditions":[{"type":"Succeeded","status":"False","reason":"Failed"}]}}`
 	l.must(l.server.Actor(successor).Patch("taskruns", "status", types.NamespacedName{Namespace: "blue", Name: "p-" + first}, `{"status":{`+fails))
@@ -134,7 +137,7 @@ func TestWhatDidNotBeginIsAnEnd(t *testing.T) {
 		"":       func(l *tale) func() { return func() { l.pipeline("goes on") } },
 	} {
 		l := tell(t, "I16")
-		l.onlyTheFirst("a", "c", meanwhile(l))
+		l.onlyTheFirst("with c", "a", "c", meanwhile(l))
 		ends := (&Result{Facts: l.facts}).ends()
 		if got := ends[types.NamespacedName{Namespace: "blue", Name: "p-b"}].Reason; got != want {
 			t.Errorf("it came to %q, not %q", got, want)
@@ -147,11 +150,13 @@ func TestWhatDidNotBeginIsAnEnd(t *testing.T) {
 
 // pipelineStatus is what the program writes of a PipelineRun, by what happens.
 var pipelineStatus = map[string]string{
-	"starts":       `{"startTime":"2026-01-01T00:00:05Z"}`,
-	"starts again": `{"startTime":"2026-01-01T00:00:06Z"}`,
-	"frozen":       `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}]}}`,
-	"thawed":       `{"pipelineSpec":{"tasks":[{"name":"a"}]}}`,
-	"with c":       `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}],"finally":[{"name":"c"}]}}`,
+	"starts":                        `{"startTime":"2026-01-01T00:00:05Z"}`,
+	"starts again":                  `{"startTime":"2026-01-01T00:00:06Z"}`,
+	"frozen":                        `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}]}}`,
+	"thawed":                        `{"pipelineSpec":{"tasks":[{"name":"a"}]}}`,
+	"with c":                        `{"pipelineSpec":{"tasks":[{"name":"a"},{"name":"b"}],"finally":[{"name":"c"}]}}`,
+	"with c, whatever becomes of a": `{"pipelineSpec":{"tasks":[{"name":"a","onError":"continue"},{"name":"b"}],"finally":[{"name":"c"}]}}`,
+
 	"told":         `{"childReferences":[{"name":"p-a"},{"name":"p-b"}]}`,
 	"forgotten":    `{"childReferences":[{"name":"p-a"}]}`,
 	"tells":        `{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running","message":"` + canary + `"}]}`,
