@@ -44,6 +44,7 @@ func Invariants() []Invariant {
 		{"fault 17", "a pod that is refused for now is waited for", waitsForOthers},
 		{"I4b", "times move with what they are of, results come at the end, and nobody is out of time too early", inItsTime},
 		{"I5b", "the pod of a run that has ended ends, too", nothingGoesOn},
+		{"I5c", "a pod that has begun stays, with its logs, unless its run was cancelled, or is out of time", logsStay},
 		{"I6b", "where nothing goes wrong, an attempt is looked at twenty times at most", littleWork},
 		{"I9b", "no process ends but for having been told to, or for its Lease", nobodyGivesUp},
 		{"I11b", "what is refused is tried again once a second at most", retriesWait},

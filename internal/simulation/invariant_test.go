@@ -121,6 +121,20 @@ func (l *tale) claimAgain(phase, step string) {
 	l.claim("pvc-1", run)
 }
 
+// removes has the program delete a pod whose first step was in that state, and its run
+// come to that.
+func (l *tale) removes(state, status string) {
+	l.Helper()
+	l.pod("a-pod", l.run())
+	l.must(l.server.Actor("kubelet").Patch("pods", "status", aPod, `{"status":{"containerStatuses":[{"name":"step-only","state":{"`+state+`":{"startedAt":"2026-01-01T00:00:05Z"}}}]}}`))
+	l.must(l.server.Actor(leader).Delete("pods", aPod, metav1.DeleteOptions{}))
+	l.status(status)
+}
+
+func ends(reason string) string {
+	return `{"podName":"a-pod","conditions":[{"type":"Succeeded","status":"False","reason":"` + reason + `"}]}`
+}
+
 // status has the program write one, as it should: with the version it knows.
 func (l *tale) status(change string) {
 	l.Helper()
@@ -299,6 +313,16 @@ var planted = map[string][]twins{
 			l.succeeds()
 		},
 		func(l *tale) { l.pod("a-pod", l.run()); l.succeeds() },
+	}},
+	"I5c": {{
+		func(l *tale) { l.removes("running", ends(cancelled)) },
+		func(l *tale) { l.removes("running", ends(failed)) },
+	}, {
+		func(l *tale) { l.removes("waiting", ends(failed)) },
+		func(l *tale) { l.removes("terminated", ends(failed)) },
+	}, {
+		func(l *tale) { l.removes("running", `{"retriesStatus":[`+ends(timedOut)+`]}`) },
+		func(l *tale) { l.removes("running", `{"podName":"a-pod-retry1","retriesStatus":[{"podName":"a-pod"}]}`) },
 	}},
 	"I6b": {{
 		func(l *tale) { l.run(); l.reconciled(20) },
