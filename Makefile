@@ -83,8 +83,8 @@ image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=lin
 	$(GO) -C internal/image run . -out $(CURDIR)/$(BUILD)/image -version $(VERSION) $(if $(PLATFORM),-platform $(PLATFORM))
 
 .PHONY: manifests
-manifests: ## the overlays of manifests/, a file each, into .build/manifests (IMAGE=REGISTRY/millrace:TAG)
-	$(GO) -C internal/tools/manifests run . -out $(CURDIR)/$(BUILD)/manifests -version $(VERSION) $(if $(IMAGE),-image $(IMAGE))
+manifests: ## the overlays of manifests/, a file each, into .build/manifests (IMAGE=REGISTRY/millrace:TAG, RUNBOOKS=https://…/docs/operating.md)
+	$(GO) -C internal/tools/manifests run . -out $(CURDIR)/$(BUILD)/manifests -version $(VERSION) $(if $(IMAGE),-image $(IMAGE)) $(if $(RUNBOOKS),-runbooks '$(RUNBOOKS)')
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s) each

@@ -27,18 +27,19 @@ func main() {
 	out := flag.String("out", filepath.Join("..", "..", "..", ".build", "manifests"), "folder for the rendered files")
 	version := flag.String("version", "unknown", "value of the label app.kubernetes.io/version")
 	image := flag.String("image", "", "image of the controller, as nodes can pull it (default: millrace:VERSION)")
+	runbooks := flag.String("runbooks", "", "URL of docs/operating.md, for the links of alerts (default: its path in the repository)")
 	flag.Parse()
 	if *image == "" {
 		*image = "millrace:" + *version
 	}
-	if err := run(*out, *image, *version); err != nil {
+	if err := run(*out, Release{Image: *image, Version: *version, Runbooks: *runbooks}); err != nil {
 		fmt.Fprintln(os.Stderr, "manifests:", err)
 		os.Exit(1)
 	}
 }
 
 // run writes a file for each of Overlays.
-func run(out, image, version string) error {
+func run(out string, release Release) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the output: %w", err)
 	}
@@ -47,7 +48,7 @@ func run(out, image, version string) error {
 		return err
 	}
 	for name, root := range overlays {
-		text, err := Render(root, image, version)
+		text, err := Render(root, release)
 		if err != nil {
 			return err
 		}

@@ -60,9 +60,22 @@ func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
 		if strings.Contains(text, "namespaced") {
 			inItsNamespace(t, built)
 		}
+		if strings.Contains(text, "runbooks") {
+			withLinks(t, built)
+		}
 	}
-	if n != 4 {
-		t.Errorf("the page shows %d kustomizations: want 4", n)
+	if n != 5 {
+		t.Errorf("the page shows %d kustomizations: want 5", n)
+	}
+}
+
+// withLinks is told of alerts whose link leads nowhere, and of what was needed for them
+// and is nothing to install.
+func withLinks(t *testing.T, built []byte) {
+	t.Helper()
+	all, links := bytes.Count(built, []byte(" runbook_url: ")), bytes.Count(built, []byte(" runbook_url: https://GIT/millrace/docs/operating.md#millrace"))
+	if all == 0 || links != all || bytes.Contains(built, []byte("name: runbooks")) {
+		t.Errorf("of %d alerts %d have a link, or something else is left over", all, links)
 	}
 }
 

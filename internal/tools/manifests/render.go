@@ -32,16 +32,25 @@ func Overlays(tree string) (map[string]string, error) {
 	return found, nil
 }
 
-// Render is what `kubectl kustomize` makes of the folder, with that image for the
-// controller (a name with a tag, a digest, or both), and that version as a label of all
-// objects. The version must be what a label's value can be.
-func Render(root, image, version string) ([]byte, error) {
+// A Release is what is not in the manifests, since it is another each time.
+type Release struct {
+	// Image of the controller: a name with a tag, a digest, or both.
+	Image string
+	// Version is a label of all objects. It must be what a label's value can be.
+	Version string
+	// Runbooks is where docs/operating.md can be read, for the links of alerts. Default:
+	// its path in the repository, which is no link.
+	Runbooks string
+}
+
+// Render is what `kubectl kustomize` makes of the folder, for that release.
+func Render(root string, release Release) ([]byte, error) {
 	above, err := os.MkdirTemp("", "manifests-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
 	defer os.RemoveAll(above) //nolint:errcheck // it is in the folder for what nobody needs
-	text, err := kustomization(above, root, image, version)
+	text, err := kustomization(above, root, release)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +77,7 @@ func build(root string) ([]byte, error) {
 
 // kustomization is what a user writes above one of ours, in the folder above. It names
 // ours by a relative path, for kustomize takes no other.
-func kustomization(above, root, image, version string) (string, error) {
+func kustomization(above, root string, release Release) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", root, err)
@@ -81,16 +90,35 @@ func kustomization(above, root, image, version string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", root, err)
 	}
-	kind := "resources"
+	kind, links := "resources", ""
 	if filepath.Base(filepath.Dir(root)) == "components" {
-		kind = "components"
+		kind, links = "components", linksTo(release.Runbooks)
 	}
 	return fmt.Sprintf(`apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 %s: [%s]
 images: [%s]
 labels: [{includeSelectors: false, includeTemplates: true, pairs: {app.kubernetes.io/version: %q}}]
-`, kind, path, imageOf(image), version), nil
+%s`, kind, path, imageOf(release.Image), release.Version, links), nil
+}
+
+// linksTo has each alert's runbook_url begin with that page: what is before the # is
+// replaced.
+func linksTo(page string) string {
+	if page == "" {
+		return ""
+	}
+	return fmt.Sprintf(`configMapGenerator:
+- name: runbooks
+  literals: [%q]
+  options: {annotations: {config.kubernetes.io/local-config: "true"}}
+replacements:
+- source: {kind: ConfigMap, name: runbooks, fieldPath: data.page}
+  targets:
+  - select: {kind: PrometheusRule}
+    fieldPaths: [spec.groups.*.rules.*.annotations.runbook_url]
+    options: {delimiter: "#"}
+`, "page="+page)
 }
 
 // imageOf is how a kustomization names an image. A tag is what follows the last

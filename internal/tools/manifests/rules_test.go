@@ -171,6 +171,10 @@ func TestEachAlertSaysWhatToLookAt(t *testing.T) {
 		}
 	}
 	installed := rules(t)
+	source, err := os.ReadFile(filepath.Join(tree, "components", "monitoring", "rules.yaml"))
+	if err != nil || strings.Count(string(source), " runbook_url: docs/operating.md#millrace") != len(installed) {
+		t.Errorf("without an URL of the page, an alert has something else than its path: %v", err)
+	}
 	for name, rule := range installed {
 		if severity := rule.Labels["severity"]; !slices.Contains([]string{"critical", "warning", "info"}, severity) {
 			t.Errorf("%s has the severity %q", name, severity)
@@ -180,8 +184,8 @@ func TestEachAlertSaysWhatToLookAt(t *testing.T) {
 				t.Errorf("%s: its %s is no sentence: %q", name, k, text)
 			}
 		}
-		if want := "docs/operating.md#" + strings.ToLower(name); rule.Annotations["runbook"] != want {
-			t.Errorf("%s: its runbook is %q, want %q", name, rule.Annotations["runbook"], want)
+		if want := runbooks + "#" + strings.ToLower(name); rule.Annotations["runbook_url"] != want {
+			t.Errorf("%s: its runbook is at %q, want %q", name, rule.Annotations["runbook_url"], want)
 		}
 		if !headings[name] {
 			t.Errorf("docs/operating.md has no heading #### %s", name)

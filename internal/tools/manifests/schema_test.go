@@ -31,7 +31,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-const image, version = "registry.example:5000/ci/millrace:v1", "v0.1.0-0-gabcdef1"
+const (
+	image, version = "registry.example:5000/ci/millrace:v1", "v0.1.0-0-gabcdef1"
+	runbooks       = "https://git.example/ci/millrace/docs/operating.md?plain=0"
+)
 
 // decoder refuses fields that the types do not have, and those that are there twice.
 func decoder(t *testing.T) runtime.Decoder {
@@ -55,7 +58,7 @@ func rendered(t *testing.T, overlay string) (objects []runtime.Object) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := Render(roots[overlay], image, version)
+	text, err := Render(roots[overlay], Release{Image: image, Version: version, Runbooks: runbooks})
 	if err != nil {
 		t.Fatal(err)
 	}
