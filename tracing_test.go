@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -151,6 +153,7 @@ func hold(t *testing.T, all spans) {
 	}
 	causes := 0
 	for _, s := range all {
+		linked, told := map[string]bool{}, map[string]int{} // spans; events by cause
 		if p := all.parent(s); !slices.Contains(below[stage(s)], p) {
 			t.Errorf("%s %s is below %s", s.GetName(), tracetest.Attribute(s, "millrace.key"), p)
 		}
@@ -163,8 +166,13 @@ func hold(t *testing.T, all spans) {
 				t.Errorf("%s has a link to what is not here", s.GetName())
 				continue
 			}
+			if linked[string(l.GetSpanId())] {
+				t.Errorf("%s has two links to one %s", s.GetName(), to.GetName())
+			}
+			linked[string(l.GetSpanId())] = true
 			if stage(s) == "reconcile" {
 				causes++
+				told[causeOf(l)] += 1 + number(t, tracetest.Attribute(to, "millrace.merged"))
 				if kind := stage(to); kind != "deltafifo" && kind != "reconcile" {
 					t.Errorf("a cause of %s is %s", s.GetName(), to.GetName())
 				}
@@ -173,10 +181,53 @@ func hold(t *testing.T, all spans) {
 				}
 			}
 		}
+		if stage(s) == "reconcile" {
+			if want := eventsOf(t, s); !maps.Equal(told, want) {
+				t.Errorf("%s of %s has links to %v, and was for %v", s.GetName(), tracetest.Attribute(s, "millrace.key"), told, want)
+			}
+		}
 	}
 	if causes == 0 {
 		t.Error("no reconcile has a cause")
 	}
+}
+
+// causeOf is the cause that a link of a reconcile is for: source and event.
+func causeOf(l *tracepb.Span_Link) string {
+	for _, a := range l.GetAttributes() {
+		if a.GetKey() == "millrace.cause" {
+			return a.GetValue().GetStringValue()
+		}
+	}
+	return ""
+}
+
+// eventsOf is how many events of each cause a reconcile says that it was for.
+func eventsOf(t *testing.T, s *tracepb.Span) map[string]int {
+	t.Helper()
+	events := map[string]int{}
+	for cause := range strings.SplitSeq(tracetest.Attribute(s, "millrace.causes"), ", ") {
+		words := strings.Fields(cause)
+		if len(words) < 2 {
+			t.Errorf("%s was for %q", s.GetName(), cause)
+			continue
+		}
+		n := 1
+		if times, is := strings.CutPrefix(words[len(words)-1], "×"); is {
+			n = number(t, times)
+		}
+		events[words[0]+" "+words[1]] += n
+	}
+	return events
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil && text != "" { // a reconcile that asked for another stands for itself alone
+		t.Error(err)
+	}
+	return n
 }
 
 // With a rate of zero, nothing but what somebody has asked for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
@@ -103,7 +105,8 @@ func TestTheRateIsThatOfRuns(t *testing.T) {
 	}
 }
 
-// Three events wait while a worker has the key; the run that follows has links to all.
+// Changes of four objects wait while a worker has the key, of one of them two; the run that
+// follows has links to the span of each change, and to none twice.
 func TestAReconcileHasLinksToEveryCause(t *testing.T) {
 	r := newRig(t)
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -112,11 +115,19 @@ func TestAReconcileHasLinksToEveryCause(t *testing.T) {
 		<-goOn
 		return result{}, nil
 	})
+	changes := []workqueue.Cause{
+		{Source: "pods", Event: "update", Name: "pod-0", OldRV: "21", NewRV: "22"},
+		{Source: "pods", Event: "update", Name: "pod-1", OldRV: "18", NewRV: "23"},
+		{Source: "pods", Event: "update", Name: "pod-1", OldRV: "23", NewRV: "24"},
+		{Source: "pods", Event: "delete", Name: "pod-2", OldRV: "9", NewRV: "25"},
+		{Source: "tasks", Event: "create", Name: "compile", NewRV: "26"},
+	}
 	r.while(func() {
 		r.run(build, "")
 		<-begun
-		for n := range 3 {
-			r.queue.Add(build, workqueue.Cause{Source: "pods", Event: "update", Name: fmt.Sprint("pod-", n), First: time.Now()})
+		for _, c := range changes {
+			c.First = time.Now()
+			r.queue.Add(build, c)
 		}
 		goOn <- struct{}{}
 		r.next()
@@ -129,10 +140,34 @@ func TestAReconcileHasLinksToEveryCause(t *testing.T) {
     reconcile taskrun ← deltafifo taskruns
 deltafifo pods
   queue taskrun
-    reconcile taskrun ← deltafifo pods, deltafifo pods, deltafifo pods
+    reconcile taskrun ← deltafifo pods, deltafifo pods, deltafifo pods, deltafifo pods, deltafifo tasks
 deltafifo pods
 deltafifo pods
+deltafifo pods
+deltafifo tasks
 `)
+	linked := map[string]int{}
+	for _, l := range r.collector.Named("reconcile taskrun")[1].GetLinks() {
+		for _, s := range r.collector.Spans() {
+			if bytes.Equal(l.GetSpanId(), s.GetSpanId()) && bytes.Equal(l.GetTraceId(), s.GetTraceId()) {
+				linked[changeOf(s)]++
+			}
+		}
+	}
+	want := map[string]int{}
+	for _, c := range changes {
+		want[fmt.Sprint(c.Source, " ", c.Event, " ci/", c.Name, " ", c.OldRV, "→", c.NewRV)]++
+	}
+	if !maps.Equal(linked, want) {
+		t.Errorf("links to %v, want %v", linked, want)
+	}
+}
+
+// changeOf is the change of an object that a span of a FIFO is about.
+func changeOf(s *tracepb.Span) string {
+	of := func(name string) string { return tracetest.Attribute(s, name) }
+	return of("millrace.resource") + " " + of("millrace.event") + " " + of("k8s.namespace.name") + "/" + of("millrace.object") +
+		" " + of("millrace.version.old") + "→" + of("millrace.version.new")
 }
 
 // What is asked for while a worker has the key is no cause of the run at work.

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -128,17 +129,18 @@ func Attribute(s *tracepb.Span, name string) string {
 		if a.GetKey() != name {
 			continue
 		}
-		if text := a.GetValue().GetStringValue(); text != "" {
-			return text
-		}
-		if list := a.GetValue().GetArrayValue(); list != nil {
+		switch v := a.GetValue(); v.GetValue().(type) {
+		case *commonpb.AnyValue_StringValue:
+			return v.GetStringValue()
+		case *commonpb.AnyValue_ArrayValue:
 			var all []string
-			for _, v := range list.GetValues() {
-				all = append(all, v.GetStringValue())
+			for _, each := range v.GetArrayValue().GetValues() {
+				all = append(all, each.GetStringValue())
 			}
 			return strings.Join(all, ", ")
+		default:
+			return fmt.Sprint(v.GetIntValue())
 		}
-		return fmt.Sprint(a.GetValue().GetIntValue())
 	}
 	return ""
 }
