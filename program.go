@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -68,6 +69,7 @@ type program struct {
 	share  atomic.Pointer[share] // nil while this replica has none
 	member *shard.Member         // nil if there is one share, of everything
 
+	begun     time.Time   // by the clock of this machine
 	hasShared atomic.Bool // it has been ready with a share of its own: see ready
 }
 
@@ -82,7 +84,7 @@ type work func(caching context.Context, parts *errgroup.Group) func(ctx context.
 // the Lease is given back; the caches, on which the workers lean to the last,
 // stop following the server.
 func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
-	p := &program{cfg: cfg, rc: rc, on: on.withDefaults(), registry: metrics.New()}
+	p := &program{cfg: cfg, rc: rc, on: on.withDefaults(), registry: metrics.New(), begun: time.Now()}
 	var err error
 	if p.traces, err = p.tracer(); err != nil {
 		return fmt.Errorf("tracing: %w", err)
@@ -104,6 +106,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	work := p.all
 	if cfg.shards > 0 {
 		work = p.some
+		p.shown.Shared(p.part)
 	}
 	return p.live(ctx, work(mayWork, lose))
 }
@@ -145,10 +148,10 @@ func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) wor
 	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
 		s.keep(caching, parts)
 		return func(ctx context.Context) error {
-			work := unlessStopped(ctx, s.work)
 			if !p.cfg.leaderElect {
-				return work(ctx)
+				return unlessStopped(ctx, s.work)(ctx)
 			}
+			work := unlessStopped(ctx, unshared(p.shardLeases(), p.cfg, s.work))
 			return lead(ctx, p.cfg, p.api.lock, p.registry.Leader(leaseName), work, lose)
 		}
 	}
@@ -184,7 +187,7 @@ func (p *program) deliver(ctx context.Context) (stop func()) {
 // tracer is nil if no collector is named.
 func (p *program) tracer() (*tracing.Tracer, error) {
 	cfg := p.cfg.tracing
-	if cfg.Off() {
+	if cfg.Endpoint == "" {
 		return nil, nil //nolint:nilnil // A nil Tracer is one that is off.
 	}
 	cfg.Version, cfg.Namespace, cfg.Pod = version, p.cfg.namespace, p.cfg.podName
@@ -196,6 +199,15 @@ func (p *program) tracer() (*tracing.Tracer, error) {
 func (p *program) leads() bool {
 	s := p.share.Load()
 	return s != nil && s.waiting.over.Load()
+}
+
+// part is how much of the namespaces' hashes this process has.
+func (p *program) part() float64 {
+	s := p.share.Load()
+	if s == nil {
+		return 0
+	}
+	return s.of.Fraction()
 }
 
 // from is what all sources are asked in the same way.
@@ -225,7 +237,8 @@ func (p *program) probes(ctx context.Context) probes {
 
 // ready is why this replica may not be sent to. Its first share of the namespaces has to
 // be at work, so that an update waits for it; but not those that come later. They change
-// for all replicas at once, and each of them serves the webhook all the time.
+// for all replicas at once, and each of them serves the webhook all the time. So it is
+// where a leader goes, and all begin.
 func (p *program) ready(ctx context.Context) error {
 	s := p.share.Load()
 	chains, changes := p.onceChains(), error(nil)
@@ -236,7 +249,7 @@ func (p *program) ready(ctx context.Context) error {
 		changes = p.shared()
 	}
 	err := errors.Join(readiness(ctx, chains...)(), changes, notGood(p.api.settings), p.hook.ready())
-	if err == nil && s != nil && p.member != nil {
+	if err == nil && p.member != nil && (s != nil || p.member.Led()) {
 		p.hasShared.Store(true)
 	}
 	return err

@@ -98,6 +98,32 @@ func TestAShareThatChangesMakesNobodyUnreadyWhoHasBeenReady(t *testing.T) {
 	}
 }
 
+// A new pod of an update has no share before one that is ending gives its own back. If it
+// was ready at once, the update would be at the next one before this one has begun.
+func TestWhoHasJustBegunAndHasNoShareIsNotReadyYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &program{member: shard.NewMember(nil, shard.MemberConfig{}), api: &clients{settings: settings.New(settings.Trace{})}}
+		p.cfg, p.begun = electing(t), time.Now()
+		ready := p.probes(t.Context()).ready
+		time.Sleep(p.cfg.leaseDuration - time.Second)
+		if err := ready(); !errors.Is(err, errShareMayCome) {
+			t.Errorf("it may still get a share: %v", err)
+		}
+		mine := newShareWithoutLists()
+		mine.hasListed(t)
+		p.share.Store(mine)
+		if err := ready(); err != nil {
+			t.Errorf("it has one: %v", err)
+		}
+		p.hasShared.Store(false)
+		p.share.Store(nil)
+		time.Sleep(time.Second)
+		if err := ready(); err != nil {
+			t.Errorf("it has waited for one: %v", err)
+		}
+	})
+}
+
 func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,9 +18,7 @@ import (
 // that has caches for something else would not do: what is no more in the answer would
 // look as if it had been deleted.
 func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) work {
-	leases := shard.NewLeases(p.api.leases.Leases(p.cfg.namespace), shard.Config{
-		Shards: p.cfg.shards, Identity: p.api.lock.Identity(), LeaseDuration: p.cfg.leaseDuration, Timeout: p.cfg.renewDeadline / 2,
-	})
+	leases := p.shardLeases()
 	p.member = shard.NewMember(leases, shard.MemberConfig{
 		Poll: p.cfg.retryPeriod, Settle: p.cfg.leaseDuration, Weigh: p.weigh, Trace: p.registry.Sharding(),
 	})
@@ -27,6 +28,24 @@ func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) wo
 			run := func(ctx context.Context) error { return p.member.Run(ctx, begin) }
 			return lead(ctx, p.cfg, leases, func(bool) {}, run, lose)
 		}
+	}
+}
+
+// shardLeases are those of all shards, as this replica sees them.
+func (p *program) shardLeases() *shard.Leases {
+	return shard.NewLeases(p.api.leases.Leases(p.cfg.namespace), shard.Config{
+		Shards: p.cfg.shards, Identity: p.api.lock.Identity(), LeaseDuration: p.cfg.leaseDuration, Timeout: p.cfg.renewDeadline / 2, Leader: leaseName,
+	})
+}
+
+// unshared is work on everything, by who leads: it begins when nobody works on a share of
+// it any more, as when an install that had shards has one leader again.
+func unshared(leases *shard.Leases, cfg config, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := leases.AwaitUnclaimed(ctx, cfg.retryPeriod/2); err != nil {
+			return fmt.Errorf("waiting for replicas that share the work: %w", err)
+		}
+		return work(ctx)
 	}
 }
 
@@ -52,10 +71,17 @@ func (p *program) workOn(mayWork, ctx context.Context, of shard.Range) error {
 	return parts.Wait()
 }
 
-// shared is why this replica does not work on its share, if it has one.
+var errShareMayCome = errors.New("it has no share of the namespaces yet, and may still get one")
+
+// shared is why this replica does not work on its share, if it has one. One that has just
+// begun and has none may get that of a replica which is ending, and only then is the
+// update at the next.
 func (p *program) shared() error {
-	if p.member == nil {
+	switch {
+	case p.member == nil:
 		return nil
+	case p.share.Load() == nil && time.Since(p.begun) < p.cfg.leaseDuration:
+		return errShareMayCome
 	}
 	return p.member.Ready()
 }

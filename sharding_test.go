@@ -17,8 +17,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"millrace/indexer"
 	"millrace/shard"
@@ -60,25 +62,48 @@ type townsman struct {
 	stop  context.CancelFunc
 	drain time.Duration // how long its workers take to end
 
-	err     error // why it ended
-	cut     bool  // the server cannot be reached
-	crashed bool  // nothing that it does is done any more
+	member  *shard.Member // nil if it is to lead
+	err     error         // why it ended
+	cut     bool          // the server cannot be reached
+	crashed bool          // nothing that it does is done any more
 }
 
 // join starts a replica, whose workers end at once.
 func (w *town) join(name string) *townsman { return w.joinSlow(name, 0) }
 
 func (w *town) joinSlow(name string, drain time.Duration) *townsman {
+	m, ctx := w.comes(name, drain)
+	leases := shard.NewLeases(&townLeases{m: m}, shard.Config{Shards: w.cfg.shards, Identity: name, LeaseDuration: w.cfg.leaseDuration, Leader: leaseName})
+	m.member = shard.NewMember(leases, shard.MemberConfig{Poll: w.cfg.retryPeriod, Settle: w.cfg.leaseDuration, Weigh: m.weigh})
+	m.runs(ctx, leases, func(ctx context.Context) error { return m.member.Run(ctx, m.work) })
+	return m
+}
+
+// joinToLead starts a replica of an install without shards.
+func (w *town) joinToLead(name string, drain time.Duration) *townsman {
+	m, ctx := w.comes(name, drain)
+	leases := shard.NewLeases(&townLeases{m: m}, shard.Config{Identity: name, LeaseDuration: w.cfg.leaseDuration})
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Name: leaseName}, Client: townGetter{&townLeases{m: m}},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: name},
+	}
+	work := unshared(leases, w.cfg, func(ctx context.Context) error { return m.work(ctx, shard.Range{}) })
+	m.runs(ctx, lock, unlessStopped(ctx, work))
+	return m
+}
+
+// comes is a replica that is yet to run, until ctx ends.
+func (w *town) comes(name string, drain time.Duration) (m *townsman, ctx context.Context) {
 	ctx, stop := context.WithCancel(w.t.Context())
-	m := &townsman{town: w, name: name, gone: make(chan struct{}), stop: stop, drain: drain}
-	cfg := w.cfg
-	leases := shard.NewLeases(&townLeases{m: m}, shard.Config{Shards: w.cfg.shards, Identity: name, LeaseDuration: w.cfg.leaseDuration})
-	member := shard.NewMember(leases, shard.MemberConfig{Poll: w.cfg.retryPeriod, Settle: w.cfg.leaseDuration, Weigh: m.weigh})
+	return &townsman{town: w, name: name, gone: make(chan struct{}), stop: stop, drain: drain}, ctx
+}
+
+func (m *townsman) runs(ctx context.Context, lock resourcelock.Interface, work func(context.Context) error) {
+	cfg := m.cfg
 	go func() {
 		defer close(m.gone)
-		m.err = lead(ctx, cfg, leases, ignore, func(ctx context.Context) error { return member.Run(ctx, m.work) }, func(error) { m.ends() })
+		m.err = lead(ctx, cfg, lock, ignore, work, func(error) { m.ends() })
 	}()
-	return m
 }
 
 // work is a share's life, as far as it can be seen from outside.
@@ -191,6 +216,11 @@ type townLeases struct {
 	m *townsman
 }
 
+// townGetter has Leases in one namespace only.
+type townGetter struct{ *townLeases }
+
+func (g townGetter) Leases(string) coordination.LeaseInterface { return g.townLeases }
+
 // ask is a request that nobody else's can come between.
 func (l *townLeases) ask(do func() error) error {
 	l.m.mu.Lock()
@@ -238,11 +268,17 @@ func (l *townLeases) Get(_ context.Context, name string, _ metav1.GetOptions) (f
 	})
 }
 
-func (l *townLeases) List(context.Context, metav1.ListOptions) (list *coordinationv1.LeaseList, err error) {
+func (l *townLeases) List(_ context.Context, o metav1.ListOptions) (list *coordinationv1.LeaseList, err error) {
+	asked, err := labels.Parse(o.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
 	return list, l.ask(func() error {
 		list = &coordinationv1.LeaseList{}
 		for _, lease := range l.m.leases {
-			list.Items = append(list.Items, *lease.DeepCopy())
+			if asked.Matches(labels.Set(lease.Labels)) {
+				list.Items = append(list.Items, *lease.DeepCopy())
+			}
 		}
 		return nil
 	})
@@ -287,13 +323,22 @@ func TestReplicasShareTheNamespacesAndWhoComesGetsItsPart(t *testing.T) {
 	})
 }
 
-func (w *town) nobody() {
+// rests checks that nobody is at work.
+func (w *town) rests() {
 	w.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.at) > 0 {
-		w.t.Errorf("still at work: %v", w.at)
+		w.t.Errorf("at work: %v", w.at)
 	}
+}
+
+// nobody checks that besides all Leases of shards were given back.
+func (w *town) nobody() {
+	w.t.Helper()
+	w.rests()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for name, lease := range w.leases {
 		if strings.HasPrefix(name, "millrace-shard-") && (lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != "" || lease.Annotations["millrace/claim"] != "") {
 			t := lease.Annotations["millrace/claim"]
@@ -459,24 +504,139 @@ func TestBoundariesFollowTheWeight(t *testing.T) {
 	})
 }
 
+// An install that gets shards: until the last one that could lead has gone, the others
+// stand by, and are ready, as the update else would not go on.
+func TestSharesBeginWhenNobodyLeadsAnyMore(t *testing.T) {
+	inTown(t, 4, func(w *town) {
+		leads := w.joinToLead("old-1", 5*time.Second)
+		time.Sleep(10 * time.Second)
+		standsBy := w.joinToLead("old-2", 0)
+		w.shares("old-1")
+		var all []*townsman
+		for _, name := range []string{"a", "b", "c", "d"} {
+			all = append(all, w.join(name))
+		}
+		time.Sleep(time.Minute)
+		w.shares("old-1")
+		for _, m := range all {
+			if err := m.member.Ready(); err != nil || !m.member.Led() {
+				t.Errorf("%s waits for a leader: %v, and is not ready: %v", m.name, m.member.Led(), err)
+			}
+		}
+		leads.leave()
+		standsBy.leave()
+		time.Sleep(time.Second)
+		if w.mu.Lock(); len(w.at) != 4 {
+			t.Errorf("at work are %v: each has a share of its own by now, and nobody begins with everything", w.at)
+		}
+		w.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		w.shares("a", "b", "c", "d")
+		for _, m := range all {
+			if m.member.Led() {
+				t.Errorf("%s waits for a leader", m.name)
+			}
+			m.leave()
+		}
+		w.nobody()
+	})
+}
+
+func TestSharesBeginWhenTheLeaseOfALeaderThatHasCrashedHasRunOut(t *testing.T) {
+	inTown(t, 2, func(w *town) {
+		leads := w.joinToLead("old", 0)
+		time.Sleep(10 * time.Second)
+		a, b := w.join("a"), w.join("b")
+		time.Sleep(time.Minute)
+		leads.crash()
+		<-leads.gone
+		time.Sleep(w.cfg.leaseDuration - 2*w.cfg.retryPeriod)
+		w.rests()
+		time.Sleep(3 * w.cfg.retryPeriod)
+		w.shares("a", "b")
+		a.leave()
+		b.leave()
+	})
+}
+
+// And back: who is to lead has the Lease, and waits. Those who share go on until a part
+// of everything is nobody's, which none of them may begin on then.
+func TestALeaderBeginsWhenNobodyClaimsAShareAnyMore(t *testing.T) {
+	inTown(t, 2, func(w *town) {
+		a, b := w.join("a"), w.joinSlow("b", 20*time.Second)
+		time.Sleep(time.Minute)
+		leads := w.joinToLead("new", 0)
+		time.Sleep(time.Minute)
+		w.shares("a", "b")
+		a.leave()
+		time.Sleep(20 * time.Second)
+		if w.mu.Lock(); len(w.at) != 1 {
+			t.Errorf("at work are %v, and b has not ended what it had in hand", w.at)
+		}
+		w.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		w.shares("new")
+		b.leave()
+		leads.leave()
+		w.nobody()
+	})
+}
+
+// What a replica that has crashed claimed is waited for until its Lease has run out.
+func TestALeaderBeginsWhenTheLeaseOfAShardHasRunOut(t *testing.T) {
+	inTown(t, 2, func(w *town) {
+		a := w.join("a")
+		time.Sleep(10 * time.Second)
+		a.crash()
+		<-a.gone
+		leads := w.joinToLead("new", 0)
+		time.Sleep(w.cfg.leaseDuration - time.Second)
+		w.rests()
+		time.Sleep(3 * time.Second)
+		w.shares("new")
+		leads.leave()
+	})
+}
+
 // Replicas come, go, crash and are cut off at any time; begins looks that no two of
 // them ever work on the same, and in the end all is shared.
 func TestNoTwoReplicasAreEverInsideOneShare(t *testing.T) {
 	for seed := range 25 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inTown(t, 4, func(w *town) { w.turmoil(newPCG(uint64(seed))) })
+			inTown(t, 4, func(w *town) { w.turmoil(newPCG(uint64(seed)), w.joinSlow) })
+		})
+	}
+}
+
+// And with them those that lead, as when an install is changed to shards and back.
+func TestNobodyIsEverInsideAShareWhileOneLeads(t *testing.T) {
+	for seed := range 8 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inTown(t, 4, func(w *town) {
+				chance, led := newPCG(uint64(seed)), 0
+				w.turmoil(chance, func(name string, drain time.Duration) *townsman {
+					if chance.IntN(2) == 0 {
+						led++
+						return w.joinToLead(name, drain)
+					}
+					return w.joinSlow(name, drain)
+				})
+				if led == 0 {
+					t.Error("nobody came to lead")
+				}
+			})
 		})
 	}
 }
 
 func newPCG(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-func (w *town) turmoil(chance *rand.Rand) {
+func (w *town) turmoil(chance *rand.Rand, join func(name string, drain time.Duration) *townsman) {
 	var all, alive []*townsman
 	for n := range 40 {
 		switch pick := chance.IntN(10); {
 		case pick < 4 && len(alive) < 6:
-			m := w.joinSlow(fmt.Sprint("replica-", n), time.Duration(chance.IntN(8000))*time.Millisecond)
+			m := join(fmt.Sprint("replica-", n), time.Duration(chance.IntN(8000))*time.Millisecond)
 			all, alive = append(all, m), append(alive, m)
 		case len(alive) == 0:
 		case pick < 6:

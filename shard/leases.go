@@ -36,6 +36,9 @@ type Config struct {
 	// Timeout bounds each request, so that an answer that never comes does not keep who
 	// asks from what is to be done next. Default: a third of LeaseDuration.
 	Timeout time.Duration
+	// Leader names the Lease of who works on everything where nothing is shared: while
+	// somebody holds it, no share is begun. Default: nobody ever leads.
+	Leader string
 }
 
 // Leases are those of all shards, as this process sees them, and a lock on one of
@@ -93,14 +96,12 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := view{slots: make([]slot, Most)} // whoever has more shards than this process is seen, too
-	now, there := time.Now(), map[string]bool{}
+	v := view{slots: make([]slot, Most)}                          // whoever has more shards than this process is seen, too
+	now, there := time.Now(), map[string]bool{l.cfg.Leader: true} // which no list has
 	for i := range list.Items {
 		lease := &list.Items[i]
 		there[lease.Name] = true
-		if l.seen[lease.Name].version != lease.ResourceVersion {
-			l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
-		}
+		l.sightLocked(lease, now)
 		if shard, ok := shardOf(lease.Name); ok {
 			v.slots[shard] = l.slotLocked(ctx, lease, asked)
 		} else if lease.Name == DivisionLease {
@@ -115,6 +116,18 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 		v.slots[i].since = l.sinceLocked(i, v.slots[i].holder != "", now)
 	}
 	return v, nil
+}
+
+func (l *Leases) sightLocked(lease *coordinationv1.Lease, now time.Time) {
+	if l.seen[lease.Name].version != lease.ResourceVersion {
+		l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
+	}
+}
+
+// silentLocked tells whether nobody has renewed a Lease for as long as its holder may be
+// silent, as of when it was asked for.
+func (l *Leases) silentLocked(lease *coordinationv1.Lease, asked time.Time) bool {
+	return asked.Sub(l.seen[lease.Name].at) >= l.patience(lease)
 }
 
 func (l *Leases) sinceLocked(shard int, held bool, now time.Time) time.Time {
@@ -135,7 +148,7 @@ func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, as
 	if err != nil && weighs != "" {
 		klog.FromContext(ctx).Error(err, "What a share weighs cannot be read", "lease", lease.Name)
 	}
-	if s.holder != "" && s.holder != l.cfg.Identity && asked.Sub(l.seen[lease.Name].at) >= l.patience(lease) {
+	if s.holder != "" && s.holder != l.cfg.Identity && l.silentLocked(lease, asked) {
 		s.holder, s.silent = "", true
 	}
 	if text := lease.Annotations[onClaim]; text != "" && s.holder != "" {

@@ -36,7 +36,13 @@ type Trace struct {
 type Member struct {
 	leases  *Leases
 	cfg     MemberConfig
-	waiting atomic.Pointer[string] // why the share is not worked on; nil: it is, or there is none
+	waiting atomic.Pointer[wait] // nil: the share is worked on, or there is no Lease yet
+}
+
+// A wait is why the share is not worked on.
+type wait struct {
+	why string
+	led bool // somebody works on everything: it is nobody's share that is waited for
 }
 
 // NewMember starts nothing.
@@ -65,12 +71,19 @@ func (m *Member) Run(ctx context.Context, work func(context.Context, Range) erro
 	}
 }
 
-// Ready is nil if this replica works on its share, or has none.
+// Ready is nil if this replica works on its share, or holds no Lease and so has none, or
+// if a leader works on everything.
 func (m *Member) Ready() error {
-	if why := m.waiting.Load(); why != nil {
-		return errors.New("its share of the namespaces changes: " + *why)
+	if w := m.waiting.Load(); w != nil && !w.led {
+		return errors.New("its share of the namespaces changes: " + w.why)
 	}
 	return nil
+}
+
+// Led tells whether this replica waits for one that leads to end.
+func (m *Member) Led() bool {
+	w := m.waiting.Load()
+	return w != nil && w.led
 }
 
 func (m *Member) work(ctx context.Context, r Range, work func(context.Context, Range) error) error {
@@ -101,6 +114,7 @@ func (m *Member) await(ctx context.Context) (Range, bool) {
 			return r, true
 		}
 		if err != nil && ctx.Err() == nil {
+			m.waits(ctx, wait{why: "the server does not let it look, or claim"}, false)
 			klog.FromContext(ctx).Error(err, "Cannot get its share of the namespaces, will try again")
 		}
 		if !again {
@@ -112,9 +126,9 @@ func (m *Member) await(ctx context.Context) (Range, bool) {
 
 // claim does the next step towards a share: it looks, and writes what is to be written
 // next. It has come there if a look shows this replica's claim, on a Lease that it holds,
-// and no other beside it; and if the claim is meant to stay: one that could not be taken
-// back is there as well, and the next renewal would erase it. With again there is news to
-// look at.
+// and no other beside it, and after that nobody leads; and if the claim is meant to stay:
+// one that could not be taken back is there as well, and the next renewal would erase it.
+// With again there is news to look at.
 func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error) {
 	v, err := m.look(ctx)
 	if err != nil {
@@ -122,13 +136,25 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	}
 	shard, own := m.leases.own(v)
 	if own == nil {
-		m.waits(ctx, "it does not hold its Lease", true)
+		m.waits(ctx, wait{why: "it does not hold its Lease"}, true)
 		return Range{}, false, false, nil
 	}
-	claimed := own.claim
+	led, err := m.leases.leader(ctx)
+	if err != nil {
+		return Range{}, false, false, err
+	}
+	if led != "" {
+		m.waits(ctx, wait{why: led, led: true}, true)
+		return Range{}, false, false, m.drop(ctx, own.claim)
+	}
+	return m.claimBeside(ctx, v, shard, own.claim)
+}
+
+// claimBeside is claim where nobody leads: there are other shards alone.
+func (m *Member) claimBeside(ctx context.Context, v view, shard int, claimed *Range) (r Range, ok, again bool, err error) {
 	want, has := v.division.Of(shard)
 	if !has {
-		m.waiting.Store(nil)
+		m.waits(ctx, wait{why: "the namespaces are still to be divided for it"}, false)
 		return Range{}, false, false, m.drop(ctx, claimed)
 	}
 	obstacle := v.obstacle(shard, want)
@@ -136,7 +162,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	if why == "" {
 		why = "it is being claimed"
 	}
-	m.waits(ctx, why, obstacle != "")
+	m.waits(ctx, wait{why: why}, obstacle != "")
 	switch {
 	case claimed != nil && *claimed == want && m.leases.intends(want):
 		return want, obstacle == "", false, nil
@@ -149,9 +175,9 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 }
 
 // waits notes why the share is not worked on, and tells what is not over in a moment.
-func (m *Member) waits(ctx context.Context, why string, long bool) {
-	if was := m.waiting.Swap(&why); long && (was == nil || *was != why) {
-		klog.FromContext(ctx).Info("Waits for its share of the namespaces", "why", why)
+func (m *Member) waits(ctx context.Context, now wait, long bool) {
+	if was := m.waiting.Swap(&now); long && (was == nil || *was != now) {
+		klog.FromContext(ctx).Info("Waits for its share of the namespaces", "why", now.why)
 	}
 }
 
@@ -163,9 +189,7 @@ func (m *Member) drop(ctx context.Context, claimed *Range) error {
 	return m.leases.write(ctx, nil)
 }
 
-// follow returns when the work on a range should end: when a part of it is to be
-// another's, when what is to be added to it is nobody's any more, or when the server does
-// not show the claim to it, which nobody else would see then.
+// follow returns when the work on a range should end.
 func (m *Member) follow(ctx context.Context, r Range) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if n%weighing == 0 {
@@ -177,17 +201,36 @@ func (m *Member) follow(ctx context.Context, r Range) {
 			}
 		}
 		v, err := m.look(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				klog.FromContext(ctx).Error(err, "Cannot see who shares the namespaces, will try again")
+		if err == nil {
+			if m.ends(v, r) {
+				return
 			}
-		} else if m.ends(v, r) {
-			return
+			var led bool
+			if led, err = m.makesWay(ctx, v); led {
+				return
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Cannot see who shares the namespaces, will try again")
 		}
 		pause(ctx, m.cfg.Poll)
 	}
 }
 
+// makesWay tells whether somebody leads, and waits, while a part of everything is not
+// worked on: nobody could begin on it beside a leader. Where nothing is missing, who is to
+// lead may wait, as it may be a new version that does not come far.
+func (m *Member) makesWay(ctx context.Context, v view) (bool, error) {
+	if v.whole() {
+		return false, nil
+	}
+	led, err := m.leases.leader(ctx)
+	return led != "", err
+}
+
+// ends tells whether a part of a range at work is to be another's, or what is to be added
+// to it is nobody's any more, or the server does not show the claim to it, which nobody
+// else would see then.
 func (m *Member) ends(v view, r Range) bool {
 	shard, own := m.leases.own(v)
 	if own == nil || own.claim == nil || *own.claim != r {

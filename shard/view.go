@@ -75,17 +75,25 @@ func (v view) obstacle(mine int, r Range) string {
 	return ""
 }
 
-// settled tells whether everything is at work as it was divided last, and weighed. While
-// a part of it changes hands, nobody tells what that part weighs: to divide by the rest
-// would give it back to whom it comes from, once a second.
-func (v view) settled() bool {
+// idle tells whether nobody claims anything: as while a leader works on all of it.
+func (v view) idle() bool { return v.obstacle(-1, Range{}) == "" }
+
+// whole tells whether everything is claimed as it was divided last.
+func (v view) whole() bool {
 	for i, s := range v.slots {
 		want, has := v.division.Of(i)
-		if has != (s.claim != nil) || has && (*s.claim != want || !s.knows()) {
+		if has != (s.claim != nil) || has && *s.claim != want {
 			return false
 		}
 	}
 	return true
+}
+
+// settled tells whether everything is at work as it was divided last, and weighed. While
+// a part of it changes hands, nobody tells what that part weighs: to divide by the rest
+// would give it back to whom it comes from, once a second.
+func (v view) settled() bool {
+	return v.whole() && !slices.ContainsFunc(v.slots, func(s slot) bool { return s.claim != nil && !s.knows() })
 }
 
 // knows tells whether the cells are of what is claimed.
@@ -136,6 +144,9 @@ func (v view) divide(settled time.Duration) (Division, bool) {
 	}
 	if lone {
 		return next, true
+	}
+	if v.idle() {
+		return next, late // nothing moves by it
 	}
 	if !v.settled() {
 		return Division{}, false
