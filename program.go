@@ -106,7 +106,6 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	work := p.all
 	if cfg.shards > 0 {
 		work = p.some
-		p.shown.Shared(p.part)
 	}
 	return p.live(ctx, work(mayWork, lose))
 }
@@ -187,7 +186,7 @@ func (p *program) deliver(ctx context.Context) (stop func()) {
 // tracer is nil if no collector is named.
 func (p *program) tracer() (*tracing.Tracer, error) {
 	cfg := p.cfg.tracing
-	if cfg.Endpoint == "" {
+	if cfg.Off() {
 		return nil, nil //nolint:nilnil // A nil Tracer is one that is off.
 	}
 	cfg.Version, cfg.Namespace, cfg.Pod = version, p.cfg.namespace, p.cfg.podName
