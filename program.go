@@ -106,6 +106,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	work := p.all
 	if cfg.shards > 0 {
 		work = p.some
+		p.shown.Shared(p.part)
 	}
 	return p.live(ctx, work(mayWork, lose))
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 type Inspector struct {
 	version string
 	leads   func() bool
+	share   func() float64 // nil if the work is not shared
 
 	mu          sync.Mutex
 	resources   []*Resource
@@ -29,6 +31,10 @@ type Inspector struct {
 func New(version string, leads func() bool) *Inspector {
 	return &Inspector{version: version, leads: leads}
 }
+
+// Shared says that replicas share the work, and how much of the namespaces' hashes this one
+// has: from 0, which is none now, to 1. Call it before Handler serves.
+func (i *Inspector) Shared(share func() float64) { i.share = share }
 
 // Controller is the queue and the pool of that name, whose keys are objects of a
 // resource. Call it once for each; one of the same name takes the place of the last.
@@ -61,7 +67,9 @@ func (i *Inspector) Resource(name string) *Resource {
 func (i *Inspector) all() ([]*Resource, []*Controller) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return slices.Clone(i.resources), slices.Clone(i.controllers)
+	resources := slices.Clone(i.resources)
+	slices.SortStableFunc(resources, func(a, b *Resource) int { return cmp.Compare(a.narrow(), b.narrow()) })
+	return resources, slices.Clone(i.controllers)
 }
 
 func (i *Inspector) controller(name string) (*Controller, bool) {
@@ -102,6 +110,10 @@ type Resource struct {
 	lists                                       atomic.Uint64
 	failure                                     atomic.Pointer[failure]
 }
+
+// narrow is 1 for the chain of one object, whose name is there behind a slash, and 0 for
+// that of a whole resource, which is shown before it.
+func (r *Resource) narrow() int { return strings.Count(r.name, "/") }
 
 // stages are what is looked at.
 type stages struct {

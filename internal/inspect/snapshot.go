@@ -17,6 +17,7 @@ type Snapshot struct {
 	Now         time.Time            `json:"now"`
 	Version     string               `json:"version"`
 	Leads       bool                 `json:"leads"`
+	Share       *float64             `json:"share,omitempty"` // of the namespaces' hashes; nil if it is not shared
 	Resources   []ResourceSnapshot   `json:"resources"`
 	Controllers []ControllerSnapshot `json:"controllers"`
 }
@@ -139,6 +140,10 @@ const hottest, named = 5, 20
 func (i *Inspector) Snapshot() Snapshot {
 	now := time.Now().UTC()
 	s := Snapshot{Now: now, Version: i.version, Leads: i.leads(), Resources: []ResourceSnapshot{}, Controllers: []ControllerSnapshot{}}
+	if i.share != nil {
+		share := i.share()
+		s.Share = &share
+	}
 	resources, controllers := i.all()
 	for _, r := range resources {
 		if stages := r.stages.Load(); stages != nil {

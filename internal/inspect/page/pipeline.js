@@ -116,10 +116,12 @@ function resource(r) {
   const events = per(r, then, (x) => x.added + x.modified + x.deleted);
   const decodes = per(r, then, "decodes"), asks = now.controllers.map((c) => [c.name, per(c, earlier("controllers", c.name), (x) => x.asked[r.name] || 0)]).filter(([c]) => now.controllers.find((x) => x.name === c).asked[r.name]);
   const hit = r.decodes > 0 ? 100 * Math.max(0, 1 - r.unpacks / r.decodes) : null;
-  const heard = r.state === "watching" ? `heard ${r.lastEvent < 0 ? "—" : seconds(r.lastEvent) + " ago"}` : r.retryIn > 0 ? `again in ${seconds(r.retryIn)}, ${r.failures} failed` : `for ${seconds(r.inState)}`;
+  const heard = r.state === "watching" ? [[`events ${rate(events)}`], [`heard ${r.lastEvent < 0 ? "—" : seconds(r.lastEvent) + " ago"}`, "faint"]]
+    : r.retryIn > 0 ? [[`again in ${seconds(r.retryIn)}`], [`${count(r.failures)} failed`, "faint"]]
+    : [[`events ${rate(events)}`], [`for ${seconds(r.inState)}`, "faint"]];
   const late = r.oldest > 5 ? "bad" : r.oldest > .5 ? "care" : "";
   const boxes = [
-    { title: "REFLECTOR", tone: tone === "well" ? "" : tone, lines: [[`${mark} ${r.state}`, "strong " + tone], [`events ${rate(events)}`], [heard, "faint"]] },
+    { title: "REFLECTOR", tone: tone === "well" ? "" : tone, lines: [[`${mark} ${r.state}`, "strong " + tone], ...heard] },
     { title: "FIFO", tone: late, lines: [[`${count(r.backlog)} waiting`, r.backlog ? "strong" : ""], [r.backlog ? `oldest ${seconds(r.oldest)}` : "nothing waits", late || "faint"]] },
     { title: "STORE", lines: [[`${count(r.plainObjects)} plain ${bytes(r.plainBytes)}`], [`${count(r.packedObjects)} packed ${bytes(r.packedBytes)}`], [`cut away ${bytes(r.savedBytes)}`, "faint"]], bar: [["plain", r.plainBytes], ["packed", r.packedBytes]] },
     { title: "READERS, QUEUES", lines: [[`decodes ${rate(decodes)}`], [hit === null ? "no reads yet" : `hits ${hit.toFixed(hit > 99 && hit < 100 ? 1 : 0)} %`, "faint"], ...(asks.length ? asks.slice(0, 2).map(([c, n]) => [`→ ${c} ${rate(n)}`, n > 0 ? "flow" : "faint"]) : [["wakes nobody", "faint"]])] },
@@ -188,7 +190,7 @@ function hottest(p, c) {
   c.hottest.forEach((k, i) => {
     const b = there.get(k.key) || keyButton(c.name, k.key);
     there.delete(k.key);
-    b.lastChild.textContent = `${k.perMinute.toFixed(k.perMinute < 10 ? 1 : 0)}/min, ${k.state}`;
+    b.lastChild.textContent = `${k.perMinute.toFixed(k.perMinute < 9.95 ? 1 : 0)}/min, ${k.state}`;
     if (list.children[i] !== b) list.insertBefore(b, list.children[i] || null);
   });
   for (const b of there.values()) if (b !== focused) b.remove();
@@ -314,6 +316,14 @@ function report(r) {
 
 // --- the stream ----------------------------------------------------------
 
+// standing is what this replica has of the work. Of a share that is above 0 it is told when
+// the caches are there.
+function standing() {
+  if (now.share === undefined) return now.leads ? "leads" : "stands by: its caches are warm, its queues empty";
+  if (now.share === 0) return "has no share of the namespaces now: its caches are empty";
+  return `${now.leads ? "works on" : "fills its caches for"} its share, ${(100 * now.share).toFixed(1)} % of the namespaces' hashes`;
+}
+
 function render() {
   if (!now) return;
   const seen = now.controllers.map((c) => c.name), select = $("controller");
@@ -321,7 +331,7 @@ function render() {
     select.replaceChildren(...seen.map((name) => new Option(name, name)));
     if (followed) select.value = followed.name;
   }
-  $("replica").textContent = `version ${now.version}, ${now.leads ? "this replica leads" : "this replica stands by: its caches are warm, its queues empty"}, ${clock(now.now).slice(0, 8)}`;
+  $("replica").textContent = `version ${now.version}, this replica ${standing()}, ${clock(now.now).slice(0, 8)}`;
   for (const c of now.controllers) hottest(show($("controllers"), c.name, controller(c)), c);
   for (const r of now.resources) show($("resources"), r.name, resource(r));
   alarms();
