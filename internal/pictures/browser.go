@@ -22,43 +22,62 @@ type browser struct {
 	id      int
 }
 
+// open starts one. Whoever gets it closes it.
 func open(ctx context.Context, program string) (*browser, error) {
 	profile, err := os.MkdirTemp("", "pictures")
 	if err != nil {
 		return nil, err
 	}
+	b := &browser{profile: profile}
+	if err := b.start(ctx, program); err != nil {
+		b.close()
+		return nil, fmt.Errorf("open %s: %w", program, err)
+	}
+	return b, nil
+}
+
+func (b *browser) start(ctx context.Context, program string) error {
 	theirIn, out, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in, theirOut, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := &browser{profile: profile, out: out, in: bufio.NewReaderSize(in, 1<<20)}
-	b.cmd = exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-		"--no-first-run", "--no-proxy-server", "--user-data-dir="+profile, "--remote-debugging-pipe")
-	b.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
-	if err := b.cmd.Start(); err != nil {
-		return nil, err
+	b.out, b.in = out, bufio.NewReaderSize(in, 1<<20)
+	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--no-first-run", "--no-proxy-server", "--user-data-dir="+b.profile, "--remote-debugging-pipe")
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
+	err = cmd.Start()
+	theirIn.Close()  //nolint:errcheck // the browser's now, or nobody's
+	theirOut.Close() //nolint:errcheck // likewise
+	if err != nil {
+		return err
 	}
-	theirIn.Close()  //nolint:errcheck // the browser's now
-	theirOut.Close() //nolint:errcheck // the browser's now
+	b.cmd = cmd
+	return b.attach()
+}
+
+// attach makes a page that is ours to drive.
+func (b *browser) attach() error {
 	var target struct{ TargetID string }
 	if err := b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
-		return nil, err
+		return err
 	}
 	var attached struct{ SessionID string }
 	if err := b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
-		return nil, err
+		return err
 	}
 	b.session = attached.SessionID
-	return b, b.call("Page.enable", nil, nil)
+	return b.call("Page.enable", nil, nil)
 }
 
 func (b *browser) close() {
-	b.cmd.Process.Kill()    //nolint:errcheck // it may have ended
-	b.cmd.Wait()            //nolint:errcheck // it was killed
+	if b.cmd != nil {
+		b.cmd.Process.Kill() //nolint:errcheck // it may have ended
+		b.cmd.Wait()         //nolint:errcheck // it was killed
+	}
 	os.RemoveAll(b.profile) //nolint:errcheck // a directory of temporary files
 }
 

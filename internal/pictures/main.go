@@ -1,7 +1,7 @@
 // Pictures shows the live page at work, and takes pictures of it for the
 // documentation:
 //
-//	go build -o .build/millrace . && go run ./internal/pictures -millrace .build/millrace -to docs/pictures
+//	make build && go run ./internal/pictures
 //
 // It runs the real program against a model of an API server, with a model of
 // kubelets behind it, and people who create runs; then a headless Chromium opens
@@ -34,7 +34,7 @@ func main() {
 }
 
 func run() error {
-	binary := flag.String("millrace", ".build/millrace", "the program")
+	binary := flag.String("millrace", ".build/bin/millrace", "the program")
 	to := flag.String("to", "docs/pictures", "directory of the pictures")
 	browser := flag.String("browser", "chromium", "a Chromium")
 	address := flag.String("address", "127.0.0.1:6061", "where the program serves its page")
@@ -47,20 +47,22 @@ func run() error {
 }
 
 func show(ctx context.Context, binary, address, browser, to string, warm time.Duration, serve bool) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	world, err := newWorld(ctx)
+	// The world is there until the program has ended, which would complain without one.
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	world, err := newWorld(living)
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
 	ended, err := world.program(ctx, binary, address)
 	if err != nil {
+		stop()
 		return err
 	}
 	defer func() {
 		stop()
-		for range ended { // it was interrupted, and closes the channel
-		}
+		<-ended
 	}()
 	go world.people(ctx)
 	// Something is wrong, too: somebody has removed the CRD of CustomRuns.
@@ -71,15 +73,24 @@ func show(ctx context.Context, binary, address, browser, to string, warm time.Du
 		case <-ctx.Done():
 			return nil
 		case err := <-ended:
-			return err
+			return itself(err)
 		}
 	}
 	select {
 	case <-time.After(warm):
 	case err := <-ended:
-		return fmt.Errorf("the program has ended: %w", err)
+		return itself(err)
 	}
 	return pictures(ctx, browser, "http://"+address+"/debug/pipeline", to)
+}
+
+// itself is the error that the program has ended without being told to, with its own if it
+// has one.
+func itself(err error) error {
+	if err == nil {
+		return errors.New("the program has ended by itself")
+	}
+	return fmt.Errorf("the program has ended by itself: %w", err)
 }
 
 // pictures takes one for each width and scheme.

@@ -84,7 +84,8 @@ func (w *world) program(ctx context.Context, binary, debug string) (<-chan error
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		os.RemoveAll(dir) //nolint:errcheck // a directory of temporary files
+		return nil, fmt.Errorf("start the program: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() {
