@@ -73,6 +73,7 @@ func (s *share) hasListed(t *testing.T) {
 func TestAShareThatChangesMakesNobodyUnreadyWhoHasBeenReady(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	p := &program{member: shard.NewMember(nil, shard.MemberConfig{}), api: &clients{settings: settings.New(settings.Trace{})}}
+	p.contends.Store(&time.Time{})
 	ready := p.probes(ctx).ready
 	if err := ready(); err != nil {
 		t.Errorf("who stands by is not ready: %v", err)
@@ -103,8 +104,13 @@ func TestAShareThatChangesMakesNobodyUnreadyWhoHasBeenReady(t *testing.T) {
 func TestWhoHasJustBegunAndHasNoShareIsNotReadyYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &program{member: shard.NewMember(nil, shard.MemberConfig{}), api: &clients{settings: settings.New(settings.Trace{})}}
-		p.cfg, p.begun = electing(t), time.Now()
+		p.cfg = electing(t)
 		ready := p.probes(t.Context()).ready
+		if err := ready(); !errors.Is(err, errShareMayCome) {
+			t.Errorf("it does not even try to get one: %v", err)
+		}
+		now := time.Now()
+		p.contends.Store(&now)
 		time.Sleep(p.cfg.leaseDuration - time.Second)
 		if err := ready(); !errors.Is(err, errShareMayCome) {
 			t.Errorf("it may still get a share: %v", err)
@@ -134,8 +140,7 @@ func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") }) //nolint:errcheck // a test's
 	ended := make(chan error, 1)
 	go func() {
-		probe := &probes{ready: func() error { return errors.New("waiting for pods") }, live: func() error { return nil }}
-		ended <- serve(ctx, listener, metrics, func() *probes { return probe })
+		ended <- serve(ctx, listener, metrics, probes{ready: func() error { return errors.New("waiting for pods") }, live: func() error { return nil }})
 	}()
 	for path, want := range map[string]string{
 		"/healthz": "200 ok\n", "/readyz": "503 waiting for pods\n", "/metrics": "200 up 1\n", "/": "404 404 page not found\n",

@@ -25,6 +25,8 @@ func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) wo
 	begin := func(ctx context.Context, of shard.Range) error { return p.workOn(mayWork, ctx, of) }
 	return func(context.Context, *errgroup.Group) func(context.Context) error {
 		return func(ctx context.Context) error {
+			now := time.Now()
+			p.contends.Store(&now)
 			run := func(ctx context.Context) error { return p.member.Run(ctx, begin) }
 			return lead(ctx, p.cfg, leases, func(bool) {}, run, lose)
 		}
@@ -73,14 +75,14 @@ func (p *program) workOn(mayWork, ctx context.Context, of shard.Range) error {
 
 var errShareMayCome = errors.New("it has no share of the namespaces yet, and may still get one")
 
-// shared is why this replica does not work on its share, if it has one. One that has just
-// begun and has none may get that of a replica which is ending, and only then is the
-// update at the next.
+// shared is why this replica does not work on its share, if it has one. A new one that has
+// none may get that of a replica which is ending, and only then is the update at the next.
 func (p *program) shared() error {
-	switch {
-	case p.member == nil:
+	if p.member == nil {
 		return nil
-	case p.share.Load() == nil && time.Since(p.begun) < p.cfg.leaseDuration:
+	}
+	since := p.contends.Load()
+	if p.share.Load() == nil && (since == nil || time.Since(*since) < p.cfg.leaseDuration) {
 		return errShareMayCome
 	}
 	return p.member.Ready()

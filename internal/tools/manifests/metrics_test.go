@@ -226,5 +226,3 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 		}
 	}
 }
-
-func promQL() parser.Parser { return parser.NewParser(parser.Options{}) }

@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -51,7 +49,7 @@ func decoder(t *testing.T) runtime.Decoder {
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 }
 
-// rendered is each object of a file, decoded strictly.
+// rendered is each object of a file.
 func rendered(t *testing.T, overlay string) (objects []runtime.Object) {
 	t.Helper()
 	roots, err := Overlays(tree)
@@ -62,6 +60,12 @@ func rendered(t *testing.T, overlay string) (objects []runtime.Object) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return decoded(t, overlay, text)
+}
+
+// decoded is each object of a text, decoded strictly.
+func decoded(t *testing.T, what string, text []byte) (objects []runtime.Object) {
+	t.Helper()
 	decode := decoder(t)
 	for docs := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
 		doc, err := docs.Read()
@@ -72,7 +76,7 @@ func rendered(t *testing.T, overlay string) (objects []runtime.Object) {
 		}
 		object, _, err := decode.Decode(doc, nil, nil)
 		if err != nil {
-			t.Fatalf("%s: %v\n%s", overlay, err, doc)
+			t.Fatalf("%s: %v\n%s", what, err, doc)
 		}
 		objects = append(objects, object)
 	}
@@ -237,35 +241,6 @@ func twoReplicasHaveALeader(t *testing.T, in overlays) {
 	}
 	if budget := the[policyv1.PodDisruptionBudget](t, in["ha"]).Spec.MaxUnavailable; *budget != intstr.FromInt32(1) {
 		t.Errorf("%v may be unavailable", budget)
-	}
-}
-
-// Who changes their number changes it in three places, and no server complains if one is
-// forgotten: a replica that may not hold the last shard's Lease stands by for ever.
-func replicasThatShareHaveAShardEach(t *testing.T, in overlays) {
-	t.Helper()
-	deployment := the[appsv1.Deployment](t, in["sharded"])
-	env := deployment.Spec.Template.Spec.Containers[0].Env
-	at := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == "SHARDS" })
-	if at < 0 {
-		t.Fatal("nothing says how many shards there are")
-	}
-	n := int(*deployment.Spec.Replicas)
-	if env[at].Value != strconv.Itoa(n) {
-		t.Errorf("%d replicas have %s shards", n, env[at].Value)
-	}
-	want := make([]string, n)
-	for i := range want {
-		want[i] = fmt.Sprintf("millrace-shard-%d", i)
-	}
-	granted := false
-	for _, each := range in["sharded"] {
-		if role, is := each.(*rbacv1.Role); is && role.Name == "millrace-sharding" {
-			granted = slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, want) })
-		}
-	}
-	if !granted {
-		t.Errorf("no rule is for %v", want)
 	}
 }
 
