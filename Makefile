@@ -55,6 +55,7 @@ unit: ## unit tests under the race detector; no cluster needed
 	$(MAKE) sim-few
 	$(GO) -C internal/tools/crdgen test ./...
 	$(GO) -C internal/tools/manifests test ./...
+	$(MAKE) rules
 	$(GO) -C internal/image test ./...
 	$(GO) -C bench test ./...
 	$(MAKE) -C devcluster test
@@ -85,6 +86,17 @@ image: ## the image (controller and entrypoint, amd64 and arm64; or PLATFORM=lin
 .PHONY: manifests
 manifests: ## the overlays of manifests/, a file each, into .build/manifests (IMAGE=REGISTRY/millrace:TAG, RUNBOOKS=https://…/docs/operating.md)
 	$(GO) -C internal/tools/manifests run . -out $(CURDIR)/$(BUILD)/manifests -version $(VERSION) $(if $(IMAGE),-image $(IMAGE)) $(if $(RUNBOOKS),-runbooks '$(RUNBOOKS)')
+
+.PHONY: rules
+rules: $(BUILD)/bin/promtool ## promtool's tests of the alerts: each fires when it should, says what it should, and keeps still
+	@$(GO) -C internal/tools/manifests run . -out $(CURDIR)/$(BUILD)/rules -version $(VERSION) >/dev/null
+	cd $(BUILD)/rules && ../bin/promtool check rules millrace.rules && ../bin/promtool test rules rules_test.yaml
+
+# Without the clouds' SDKs, which only service discovery needs.
+$(BUILD)/bin/promtool: internal/tools/promtool/go.mod internal/tools/promtool/go.sum
+	@echo "building promtool (a minute or two, once)"
+	@mkdir -p $(@D)
+	$(GO) -C internal/tools/promtool build -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s) each

@@ -34,7 +34,7 @@ import (
 )
 
 // clients is what the program asks of the world outside, and what it learned
-// from it before it began.
+// from it before it began: see questions.
 type clients struct {
 	tekton     rest.Interface // tekton.dev/v1
 	tektonBeta rest.Interface // tekton.dev/v1beta1, for StepActions and CustomRuns
@@ -54,6 +54,7 @@ type clients struct {
 	recorder record.EventRecorder
 	close    func() // sends what the recorder still has, as far as it can
 
+	// The following is what is learned.
 	settings        *settings.Settings           // what the ConfigMaps say
 	configMaps      map[string]*corev1.ConfigMap // as they were found
 	entrypointImage string
@@ -77,8 +78,11 @@ func restConfig(cfg config) (*rest.Config, error) {
 	return rc, nil
 }
 
-// newClients makes the clients and reads the settings that the cluster holds.
-func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metrics.Registry, traces *tracing.Tracer) (*clients, error) {
+// newClients makes the clients, and asks nobody. Its errors are of the flags and of rc.
+func newClients(cfg config, rc *rest.Config, registry *metrics.Registry, traces *tracing.Tracer) (*clients, error) {
+	if cfg.entrypointImage == "" && cfg.podName == "" {
+		return nil, errors.New("--entrypoint-image is needed outside a pod: the image that holds /entrypoint, as the nodes can pull it")
+	}
 	rc = rest.CopyConfig(rc)
 	rc.UserAgent = "millrace/" + version
 	// No limiter of the client's own: it would delay a watch that has to be
@@ -127,18 +131,29 @@ func newClients(ctx context.Context, cfg config, rc *rest.Config, registry *metr
 	if c.images, err = taskrun.NewRegistry(taskrun.RegistryConfig{Mirror: cfg.registryMirror}); err != nil {
 		return nil, fmt.Errorf("--registry-mirror=%s: %w", cfg.registryMirror, err)
 	}
-	if c.configMaps, err = getConfigMaps(ctx, cfg.namespace, core); err != nil {
-		return nil, err
-	}
-	if c.entrypointImage, err = entrypointImage(ctx, cfg, core); err != nil {
-		return nil, err
-	}
-	if c.entrypointMode, err = entrypointMode(ctx, cfg, c.core); err != nil {
-		return nil, err
-	}
 	c.recorder, c.close = recorder(core)
-	c.settings = newSettings(ctx, cfg.namespace, c.configMaps, registry, c.recorder)
 	return c, nil
+}
+
+// questions are all that has to be learned from the API server before there is anything to
+// wire. What follows has its own ways to go on asking.
+func (c *clients) questions(cfg config, registry *metrics.Registry) []question {
+	return []question{
+		{"the settings", func(ctx context.Context) (err error) {
+			if c.configMaps, err = getConfigMaps(ctx, cfg.namespace, c.coreV1); err == nil {
+				c.settings = newSettings(ctx, cfg.namespace, c.configMaps, registry, c.recorder)
+			}
+			return err
+		}},
+		{"the image of this pod", func(ctx context.Context) (err error) {
+			c.entrypointImage, err = entrypointImage(ctx, cfg, c.coreV1)
+			return err
+		}},
+		{"its version", func(ctx context.Context) (err error) {
+			c.entrypointMode, err = entrypointMode(ctx, cfg, c.core)
+			return err
+		}},
+	}
 }
 
 // beats lets a pulse know of each success: the first after an outage wakes all
@@ -180,9 +195,6 @@ func entrypointImage(ctx context.Context, cfg config, core typedcorev1.CoreV1Int
 	if cfg.entrypointImage != "" {
 		return cfg.entrypointImage, nil
 	}
-	if cfg.podName == "" {
-		return "", errors.New("--entrypoint-image is needed outside a pod: the image that holds /entrypoint, as the nodes can pull it")
-	}
 	pod, err := core.Pods(cfg.namespace).Get(ctx, cfg.podName, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("which image holds /entrypoint (set --entrypoint-image to tell): %w", err)
@@ -197,7 +209,11 @@ func entrypointMode(ctx context.Context, cfg config, core rest.Interface) (taskr
 	if mode != taskrun.ModeAuto {
 		return mode, nil
 	}
-	raw, err := core.Get().AbsPath("/version").Do(ctx).Raw()
+	answer := core.Get().AbsPath("/version").Do(ctx)
+	if err := answer.Error(); err != nil { // which is in the server's words; Raw's is not
+		return "", fmt.Errorf("the API server's version: %w", err)
+	}
+	raw, err := answer.Raw()
 	if err != nil {
 		return "", fmt.Errorf("the API server's version: %w", err)
 	}

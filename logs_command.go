@@ -17,7 +17,9 @@ func logsCommand(getenv func(string) string) *cobra.Command {
 		Use:   "logs NAMESPACE/NAME [flags]",
 		Short: "print what the steps of a run print",
 		Long: "millrace logs prints what the steps of a TaskRun print, in their order, or those of all that a\n" +
-			"PipelineRun has made; with -f until the run has ended, and what has not begun is waited for.",
+			"PipelineRun has made; with -f until the run has ended, and what has not begun is waited for. A\n" +
+			"connection that is lost is begun anew where it was, for five minutes; what fails for good is told\n" +
+			"at the end, when the others have ended.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			key, err := keyOf(args[0])
@@ -37,6 +39,7 @@ func logsCommand(getenv func(string) string) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&cfg.Follow, "follow", "f", false, "wait for what comes, until the run has ended")
+	c.Flags().BoolVar(&cfg.Sidecars, "sidecars", false, "print what sidecars print, too: with -f beside the steps, else after them")
 	cluster.addFlags(c.Flags())
 	return c
 }

@@ -19,12 +19,12 @@ import (
 // program whose caches will be right again as soon as it is back.
 type probes struct{ ready, live func() error }
 
-// serve answers /metrics, /healthz and /readyz until ctx ends.
-func serve(ctx context.Context, listener net.Listener, metrics http.Handler, probe probes) error {
+// serve answers /metrics, /healthz and /readyz, by the probes of the moment, until ctx ends.
+func serve(ctx context.Context, listener net.Listener, metrics http.Handler, now func() *probes) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, probe.live()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, probe.ready()) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, now().live()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, now().ready()) })
 	server := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,

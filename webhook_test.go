@@ -69,6 +69,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 type installed struct {
 	t          *testing.T
 	server     *apiserver.Server
+	link       *apiserver.Link // the program's
 	actor      apiserver.Actor
 	ops, hooks *pipes
 	seen       []apiserver.Exchange
@@ -76,6 +77,12 @@ type installed struct {
 
 // install tells a story of it, in a bubble, and returns what the server was asked.
 func install(t *testing.T, cfg apiserver.Config, story func(*installed)) (seen []apiserver.Exchange) {
+	t.Helper()
+	return installAmid(t, cfg, func(*installed) {}, story)
+}
+
+// installAmid has trouble begin before the program does.
+func installAmid(t *testing.T, cfg apiserver.Config, trouble, story func(*installed)) (seen []apiserver.Exchange) {
 	t.Helper()
 	hush(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -89,15 +96,16 @@ func install(t *testing.T, cfg apiserver.Config, story func(*installed)) (seen [
 		ended := make(chan error, 2)
 		serving, stopServer := context.WithCancel(context.WithoutCancel(ctx))
 		go func() { _ = i.server.Run(serving); ended <- nil }()
-		link := i.server.Connect("millrace")
-		transport := &http.Transport{DialContext: link.Dial}
+		i.link = i.server.Connect("millrace")
+		trouble(i)
+		transport := &http.Transport{DialContext: i.link.Dial}
 		go func() { ended <- i.program(ctx, &rest.Config{Host: "http://apiserver", Transport: transport}) }()
 		defer func() {
 			stop()
 			if err := <-ended; err != nil {
 				t.Errorf("the program ended: %v", err)
 			}
-			link.Cut()
+			i.link.Cut()
 			transport.CloseIdleConnections()
 			stopServer()
 			if err := <-ended; err != nil {
@@ -158,11 +166,13 @@ func (i *installed) apply(files ...string) {
 	}
 }
 
-// get asks the port of /readyz.
-func (i *installed) ready() string {
+func (i *installed) ready() string { return i.probed("/readyz") }
+
+// probed is what the port of the probes answers.
+func (i *installed) probed(path string) string {
 	i.t.Helper()
-	client := http.Client{Transport: &http.Transport{DialContext: i.ops.dial, DisableKeepAlives: true}}
-	resp, err := client.Get("http://millrace/readyz")
+	client := http.Client{Transport: &http.Transport{DialContext: i.ops.dial, DisableKeepAlives: true}, Timeout: time.Second}
+	resp, err := client.Get("http://millrace" + path)
 	if err != nil {
 		i.t.Fatal(err)
 	}

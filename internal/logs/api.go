@@ -7,6 +7,8 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -65,6 +67,9 @@ func (a *API) News(ctx context.Context, resource string, key types.NamespacedNam
 	stream, err := a.tekton.Get().Namespace(key.Namespace).Resource(resource).
 		Param("watch", "true").Param("resourceVersion", version).Param("fieldSelector", "metadata.name="+key.Name).
 		Stream(ctx)
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return nil // what has happened since is not kept
+	}
 	if err != nil {
 		return fmt.Errorf("watch %s %s: %w", resource, key, err)
 	}
@@ -76,6 +81,10 @@ func (a *API) News(ctx context.Context, resource string, key types.NamespacedNam
 }
 
 // Log asks the kubelet, through the API server.
-func (a *API) Log(ctx context.Context, pod types.NamespacedName, container string, follow bool) (io.ReadCloser, error) {
-	return a.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, Follow: follow}).Stream(ctx)
+func (a *API) Log(ctx context.Context, pod types.NamespacedName, container string, of Part) (io.ReadCloser, error) {
+	asked := &corev1.PodLogOptions{Container: container, Follow: of.Follow, Timestamps: true}
+	if !of.Since.IsZero() {
+		asked.SinceTime = &metav1.Time{Time: of.Since}
+	}
+	return a.core.Pods(pod.Namespace).GetLogs(pod.Name, asked).Stream(ctx)
 }

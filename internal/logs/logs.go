@@ -11,17 +11,26 @@
 //     TestTasksThatRunAtOnceDoNotCutLines)
 //  2. Follow ends when the run does, and has shown every step by then: what has not
 //     begun is waited for, by a watch. (TestFollowWaitsForWhatHasNotBegun)
-//  3. Without Follow nothing is waited for: what is there by now is shown.
+//  3. With Follow, what is cut goes on where it was cut, for as long as Patience, and no
+//     line is printed twice or left out: a log is read again from the last second that was
+//     seen, and what was printed of that is known (TestALogThatIsCutGoesOnWhereItWas,
+//     FuzzALogThatIsCut). A log that has ended is over when the step was known to be before
+//     it was read (TestALogThatEndsBeforeItsStepGoesOn).
+//  4. What fails for good ends itself alone, and is told at the end
+//     (TestOneLogThatFailsEndsNoOther). Only where the logs may not be read at all, or
+//     nobody reads what is printed, all of it ends
+//     (TestWhatNobodyMayReadEndsAtOnce, TestWhoHasGoneIsPrintedNothing).
+//  5. Without Follow nothing is waited for, or tried again: what is there by now is shown.
 //     (TestWithoutFollowNothingIsWaitedFor)
-//  4. A log that is not there any more is said to be, and the others are shown.
+//  6. A log that is not there any more is said to be, and the others are shown.
 //     (TestAPodThatIsGoneIsSaidToBe)
-//  5. Why a run has failed is the last word. (TestTheLastWordIsWhyItFailed)
-//  6. Lines of a log are printed as they are, colours and all; names and messages, which
+//  7. Why a run has failed is the last word. (TestTheLastWordIsWhyItFailed)
+//  8. Lines of a log are printed as they are, colours and all; names and messages, which
 //     anybody may have written, as text that steers no terminal.
 //     (TestNamesAndMessagesSteerNoTerminal)
 //
-// Runs that a PipelineRun has made are followed each by a goroutine of its own; Print
-// starts them, and returns when all have.
+// Runs that a PipelineRun has made are followed each by a goroutine of its own, and so are
+// sidecars; Print starts them, and returns when all have.
 package logs
 
 import (
@@ -31,6 +40,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +59,17 @@ type Cluster interface {
 	// News returns when a run, of the resource in the plural, may not be any more what
 	// it was at that version.
 	News(ctx context.Context, resource string, key types.NamespacedName, version string) error
-	// Log is what a container has printed; with follow it ends when the container does.
-	Log(ctx context.Context, pod types.NamespacedName, container string, follow bool) (io.ReadCloser, error)
+	// Log is what a container has printed: lines, each with its time before it (RFC 3339)
+	// and a space.
+	Log(ctx context.Context, pod types.NamespacedName, container string, of Part) (io.ReadCloser, error)
+}
+
+// Part is how much of a log is asked for. Its zero value is what there is.
+type Part struct {
+	// Follow goes on until the container has ended.
+	Follow bool
+	// Since leaves out what was printed before it, in whole seconds. Default: nothing.
+	Since time.Time
 }
 
 // Config says what is printed, and how. Its zero value prints what there is, plain.
@@ -59,12 +78,19 @@ type Config struct {
 	Follow bool
 	// Colour gives every step one of its own.
 	Colour bool
+	// Sidecars are printed, too: with Follow beside the steps, and else after them.
+	Sidecars bool
+	// Patience is how long, with Follow, a server that does not answer is tried again.
+	// Default: 5 minutes.
+	Patience time.Duration
 }
 
 // Print prints the logs of the TaskRun or PipelineRun of that key to out. The error
-// says that there is no such run, or two, or what of the API failed.
+// says that there is no such run, or two, or all that failed for good.
 func Print(ctx context.Context, c Cluster, key types.NamespacedName, cfg Config, out io.Writer) error {
-	p := &printer{Cluster: c, Config: cfg, paper: &paper{out: out, colour: cfg.Colour}}
+	if cfg.Patience <= 0 {
+		cfg.Patience = 5 * time.Minute
+	}
 	task, errTask := c.TaskRun(ctx, key)
 	pipeline, errPipeline := c.PipelineRun(ctx, key)
 	switch {
@@ -72,13 +98,21 @@ func Print(ctx context.Context, c Cluster, key types.NamespacedName, cfg Config,
 		return fmt.Errorf("there is a TaskRun %s and a PipelineRun of that name: the logs of the TaskRun are those of its pod, %s", key, task.Status.PodName)
 	case apierrors.IsNotFound(errTask) && apierrors.IsNotFound(errPipeline):
 		return fmt.Errorf("there is no TaskRun and no PipelineRun %s", key)
-	case errTask == nil:
-		return p.taskRun(ctx, key, "")
-	case errPipeline == nil:
-		return p.pipelineRun(ctx, key, pipeline)
-	default:
+	case errTask != nil && errPipeline != nil:
 		return errors.Join(ignoring(errTask), ignoring(errPipeline))
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p := &printer{Cluster: c, Config: cfg, paper: &paper{out: out, colour: cfg.Colour}, stop: stop}
+	if errTask == nil {
+		p.fails(ctx, p.taskRun(ctx, key, ""))
+	} else {
+		p.pipelineRun(ctx, key, pipeline)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(p.failures...)
 }
 
 func ignoring(err error) error {
@@ -93,44 +127,59 @@ type printer struct {
 	Config
 
 	paper *paper
-	begun sync.Map // the names of the PipelineRuns that are printed, or were
+	begun sync.Map                // the names of the PipelineRuns that are printed, or were
+	stop  context.CancelCauseFunc // ends all of it
+
+	mu       sync.Mutex
+	failures []error // of what has ended for good
+}
+
+// fails notes what is told at the end. What may not be read, may not be read of any.
+func (p *printer) fails(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if apierrors.IsForbidden(err) {
+		p.stop(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failures = append(p.failures, err)
 }
 
 // pipelineRun prints the logs of the runs that a PipelineRun has made.
-func (p *printer) pipelineRun(ctx context.Context, key types.NamespacedName, run *crds.PipelineRun) (err error) {
+func (p *printer) pipelineRun(ctx context.Context, key types.NamespacedName, run *crds.PipelineRun) {
 	if _, again := p.begun.LoadOrStore(key.Name, true); again { // its status can say that it made itself
-		return nil
+		return
 	}
-	children, inTime := errgroup.WithContext(ctx)
+	var children errgroup.Group
 	if !p.Follow {
 		children.SetLimit(1) // one after the other, in their order
 	}
 	begun := map[string]bool{}
+	var err error
 	for {
 		for _, child := range run.Status.ChildReferences {
 			if !begun[child.Name] {
 				begun[child.Name] = true
 				label := labelOf(run, key.Name, child)
-				children.Go(func() error { return p.child(inTime, key.Namespace, child, label) })
+				children.Go(func() error {
+					p.fails(ctx, p.child(ctx, key.Namespace, child, label))
+					return nil
+				})
 			}
 		}
 		if !p.Follow || run.IsDone() {
 			break
 		}
-		if err = p.News(inTime, crds.ResourcePipelineRuns, key, run.ResourceVersion); err != nil {
-			break
-		}
-		if run, err = p.PipelineRun(inTime, key); err != nil {
+		if run, err = later(ctx, p, crds.ResourcePipelineRuns, key, run, p.PipelineRun); err != nil {
 			break
 		}
 	}
-	if failed := children.Wait(); failed != nil {
-		return failed
-	}
-	if err == nil {
+	_ = children.Wait() // what has failed is noted
+	if p.fails(ctx, err); err == nil {
 		p.lastWord("PipelineRun", key, run.Succeeded())
 	}
-	return err
 }
 
 // labelOf is the task of a run; of one that has made several, which of them it is.
@@ -149,11 +198,11 @@ func (p *printer) child(ctx context.Context, namespace string, child crds.ChildS
 	case crds.KindTaskRun:
 		return p.taskRun(ctx, key, label+" : ")
 	case crds.KindPipelineRun:
-		run, err := p.PipelineRun(ctx, key)
-		if err != nil {
-			return err
+		run, err := now(ctx, p, key, p.PipelineRun)
+		if err == nil {
+			p.pipelineRun(ctx, key, run)
 		}
-		return p.pipelineRun(ctx, key, run)
+		return err
 	default:
 		p.paper.notef("%s is a %s, which has no steps", label, child.Kind)
 		return nil
@@ -162,7 +211,7 @@ func (p *printer) child(ctx context.Context, namespace string, child crds.ChildS
 
 // taskRun prints attempt after attempt.
 func (p *printer) taskRun(ctx context.Context, key types.NamespacedName, label string) error {
-	run, err := p.TaskRun(ctx, key)
+	run, err := now(ctx, p, key, p.TaskRun)
 	if apierrors.IsNotFound(err) {
 		p.paper.notef("TaskRun %s is gone, and its logs with it", key)
 		return nil
@@ -172,7 +221,7 @@ func (p *printer) taskRun(ctx context.Context, key types.NamespacedName, label s
 			break
 		}
 		for p.Follow && !run.IsDone() && len(run.Status.RetriesStatus) <= attempt && err == nil {
-			run, err = p.later(ctx, key, run)
+			run, err = later(ctx, p, crds.ResourceTaskRuns, key, run, p.TaskRun)
 		}
 		if err == nil && len(run.Status.RetriesStatus) <= attempt {
 			p.lastWord("TaskRun", key, run.Succeeded())
@@ -182,88 +231,8 @@ func (p *printer) taskRun(ctx context.Context, key types.NamespacedName, label s
 	return err
 }
 
-// attempt prints step after step, and returns the run as it was seen last.
-func (p *printer) attempt(ctx context.Context, key types.NamespacedName, run *crds.TaskRun, attempt int, label string) (*crds.TaskRun, error) {
-	if attempt > 0 {
-		p.paper.notef("TaskRun %s is tried again", key)
-	}
-	for p.Follow && !run.IsDone() && len(containers(run)) == 0 {
-		var err error
-		if run, err = p.later(ctx, key, run); err != nil {
-			return run, err
-		}
-	}
-	if len(containers(run)) == 0 && !run.IsDone() {
-		p.paper.notef("TaskRun %s has no steps yet (%s); -f waits for them", key, run.Succeeded().Reason)
-	}
-	for _, container := range containers(run) {
-		var err error
-		if run, err = p.step(ctx, key, run, attempt, label, container); err != nil {
-			return run, err
-		}
-	}
-	return run, nil
-}
-
-// step prints the log of one container, once it is there.
-func (p *printer) step(ctx context.Context, key types.NamespacedName, run *crds.TaskRun, attempt int, label string, c container) (*crds.TaskRun, error) {
-	for {
-		over := run.IsDone() || len(run.Status.RetriesStatus) > attempt
-		pod := types.NamespacedName{Namespace: key.Namespace, Name: podOf(run, attempt)}
-		log, err := p.Log(ctx, pod, c.container, p.Follow && !over)
-		switch {
-		case err == nil:
-			err = p.paper.write(log, label+c.step)
-			return run, errors.Join(err, log.Close())
-		case !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err):
-			return run, fmt.Errorf("log of step %s: %w", c.step, err)
-		case over && apierrors.IsNotFound(err):
-			p.paper.notef("pod %s is gone, and the log of step %s with it", pod.Name, c.step)
-			return run, nil
-		case over || !p.Follow: // it never began, or has not
-			return run, nil
-		}
-		if run, err = p.later(ctx, key, run); err != nil {
-			return run, err
-		}
-	}
-}
-
-// later is the run when there is news of it.
-func (p *printer) later(ctx context.Context, key types.NamespacedName, run *crds.TaskRun) (*crds.TaskRun, error) {
-	if err := p.News(ctx, crds.ResourceTaskRuns, key, run.ResourceVersion); err != nil {
-		return run, err
-	}
-	return p.TaskRun(ctx, key)
-}
-
 func (p *printer) lastWord(kind string, key types.NamespacedName, c crds.Condition) {
 	if c.Status == corev1.ConditionFalse {
 		p.paper.notef("%s %s has failed: %s: %s", kind, key, c.Reason, c.Message)
 	}
-}
-
-// podOf is the pod of an attempt: of an earlier one, what was kept of it says so.
-func podOf(run *crds.TaskRun, attempt int) string {
-	if attempt < len(run.Status.RetriesStatus) {
-		return run.Status.RetriesStatus[attempt].PodName
-	}
-	return run.Status.PodName
-}
-
-type container struct{ step, container string }
-
-// containers are those of the steps, which are known as soon as the run has begun.
-func containers(run *crds.TaskRun) (all []container) {
-	if run.Status.TaskSpec == nil {
-		return nil
-	}
-	for i, step := range run.Status.TaskSpec.Steps {
-		name := step.Name
-		if name == "" {
-			name = fmt.Sprintf("unnamed-%d", i)
-		}
-		all = append(all, container{name, "step-" + name})
-	}
-	return all
 }

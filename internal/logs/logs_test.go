@@ -26,12 +26,14 @@ type stage struct {
 	taskRuns  map[string]*crds.TaskRun
 	pipelines map[string]*crds.PipelineRun
 	logs      map[string]io.Reader // by pod/container
+	tapes     map[string]*tape     // likewise
 	news      chan struct{}        // closed and made anew with each change
 	waited    int
+	deaf      []error // what the next watches fail with
 }
 
 func newStage() *stage {
-	return &stage{taskRuns: map[string]*crds.TaskRun{}, pipelines: map[string]*crds.PipelineRun{}, logs: map[string]io.Reader{}, news: make(chan struct{})}
+	return &stage{taskRuns: map[string]*crds.TaskRun{}, pipelines: map[string]*crds.PipelineRun{}, logs: map[string]io.Reader{}, tapes: map[string]*tape{}, news: make(chan struct{})}
 }
 
 func (s *stage) change(how func()) {
@@ -68,6 +70,12 @@ func (s *stage) PipelineRun(_ context.Context, key types.NamespacedName) (*crds.
 func (s *stage) News(ctx context.Context, _ string, _ types.NamespacedName, version string) error {
 	s.mu.Lock()
 	s.waited++
+	if len(s.deaf) > 0 {
+		defer s.mu.Unlock()
+		err := s.deaf[0]
+		s.deaf = s.deaf[1:]
+		return err
+	}
 	news, now := s.news, fmt.Sprint(s.version)
 	s.mu.Unlock()
 	if now != version {
@@ -81,9 +89,12 @@ func (s *stage) News(ctx context.Context, _ string, _ types.NamespacedName, vers
 	}
 }
 
-func (s *stage) Log(_ context.Context, pod types.NamespacedName, container string, _ bool) (io.ReadCloser, error) {
+func (s *stage) Log(ctx context.Context, pod types.NamespacedName, container string, of Part) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if tape := s.tapes[pod.Name+"/"+container]; tape != nil {
+		return tape.play(ctx, of)
+	}
 	log, ok := s.logs[pod.Name+"/"+container]
 	switch {
 	case !ok:
@@ -119,6 +130,16 @@ func printed(t *testing.T, s *stage, cfg Config) string {
 		t.Error(err)
 	}
 	return out.String()
+}
+
+// ended makes steps of a run be seen to have ended, as its status has it.
+func ended(r *crds.TaskRun, steps ...string) *crds.TaskRun {
+	for _, step := range steps {
+		state := crds.StepState{Name: step, Container: "step-" + step}
+		state.Terminated = &corev1.ContainerStateTerminated{}
+		r.Status.Steps = append(r.Status.Steps, state)
+	}
+	return r
 }
 
 func same(t *testing.T, got string, want ...string) {
@@ -208,11 +229,13 @@ func TestFollowWaitsForWhatHasNotBegun(t *testing.T) {
 		second := func(how func()) { time.Sleep(time.Second); s.change(how) }
 		second(func() { s.taskRuns["build"] = run("build", "a", "b") })
 		second(func() { s.logs["build-pod/step-a"], s.logs["build-pod/step-b"] = strings.NewReader("1\n"), nil })
-		second(func() { s.logs["build-pod/step-b"] = strings.NewReader("2\n") })
+		second(func() {
+			s.taskRuns["build"], s.logs["build-pod/step-b"] = ended(run("build", "a", "b"), "a"), strings.NewReader("2\n")
+		})
 		second(func() {
 			again := *s.taskRuns["build"]
 			again.Status.RetriesStatus = []crds.TaskRunStatus{{PodName: "build-pod"}}
-			again.Status.PodName = "again"
+			again.Status.PodName, again.Status.Steps = "again", nil
 			s.taskRuns["build"] = &again
 			s.logs["again/step-a"], s.logs["again/step-b"] = strings.NewReader("3\n"), strings.NewReader("4\n")
 		})
@@ -320,6 +343,6 @@ func TestErrorsSayWhatIsNotThere(t *testing.T) {
 // refusing is a cluster that shows nobody logs.
 type refusing struct{ *stage }
 
-func (refusing) Log(context.Context, types.NamespacedName, string, bool) (io.ReadCloser, error) {
+func (refusing) Log(context.Context, types.NamespacedName, string, Part) (io.ReadCloser, error) {
 	return nil, &apierrors.StatusError{ErrStatus: apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "x", fmt.Errorf("code %d", http.StatusForbidden)).ErrStatus}
 }

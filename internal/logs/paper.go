@@ -1,11 +1,8 @@
 package logs
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"millrace/internal/terminal"
@@ -23,26 +20,7 @@ type paper struct {
 // colours are those of terminals that can be read on light and on dark.
 func colours() []int { return []int{36, 33, 32, 35, 34, 31} }
 
-// write prints what a log says, with the label before each line; a last line without
-// an end gets one.
-func (p *paper) write(log io.Reader, label string) error {
-	reader := bufio.NewReader(log)
-	for {
-		line, err := reader.ReadString('\n')
-		if line != "" {
-			if failed := p.line(label, strings.TrimSuffix(line, "\n")); failed != nil {
-				return failed
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("log of %s: %w", label, err)
-		}
-	}
-}
-
+// line prints one, with the label before it.
 func (p *paper) line(label, text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

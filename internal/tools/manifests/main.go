@@ -2,18 +2,18 @@
 //
 //	manifests/overlays/*  ──kustomize──▶ objects ──image, version──▶ OUT/<overlay>.yaml
 //	manifests/components/monitoring ──────────────────────────────▶ OUT/monitoring.yaml
+//	           └─ spec of the PrometheusRule, and its tests ───────▶ OUT/millrace.rules, OUT/rules_test.yaml
 //	crds ─────────────────────────────────────────────────────────▶ OUT/crds.yaml
 //
 // Its tests are what holds the manifests to the truth: each object is what the API's
 // types say and has no field that they do not know (schema_test.go); a rule or a panel asks
-// only for metrics and labels that the program exposes (metrics_test.go); each alert
-// fires when it should and keeps still when it should, in the format of `promtool test
-// rules` (rules_test.go), and has a heading in docs/operating.md.
+// only for metrics and labels that the program exposes (metrics_test.go); each alert has a
+// test in testdata/rules.yaml that it fires, one that it keeps still (rules_test.go), and a
+// heading in docs/operating.md. Those tests are promtool's to run: `make rules`.
 //
 // It is a module of its own so that the product depends neither on kustomize nor on
-// Prometheus. Of Prometheus it takes the parser and the engine: its package rules, which
-// could say when an alert fires, brings the clouds' SDKs along (712 packages instead of
-// 312), and what is needed of it is a dozen lines (alert_test.go).
+// Prometheus, of which it takes the parser. promtool, which needs twice as many packages,
+// is another one (internal/tools/promtool).
 package main
 
 import (
@@ -57,6 +57,16 @@ func run(out string, release Release) error {
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 		fmt.Println(file)
+		if name != "monitoring" {
+			continue
+		}
+		files, err := writeRules(out, text, release)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			fmt.Println(file)
+		}
 	}
 	return nil
 }

@@ -226,3 +226,5 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 		}
 	}
 }
+
+func promQL() parser.Parser { return parser.NewParser(parser.Options{}) }

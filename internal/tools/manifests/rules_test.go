@@ -8,17 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"sigs.k8s.io/yaml"
 )
 
-// The format of a file for `promtool test rules`, as far as ours go. rule_files names
-// the PrometheusRule, whose spec is what promtool reads.
+// The format of a file for `promtool test rules`, as far as ours go.
 type (
 	ruleTests struct {
 		RuleFiles          []string `json:"rule_files"`
@@ -45,7 +41,15 @@ type (
 // rules are those that are installed, by the name of the alert.
 func rules(t *testing.T) map[string]rulefmt.Rule {
 	t.Helper()
-	spec, err := yaml.Marshal(the[monitoringv1.PrometheusRule](t, rendered(t, "monitoring")).Spec)
+	roots, err := Overlays(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Render(roots["monitoring"], Release{Image: image, Version: version, Runbooks: runbooks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := specOfRules(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,68 +82,23 @@ func tests(t *testing.T) ruleTests {
 	return all
 }
 
-func duration(t *testing.T, text string) time.Duration {
-	t.Helper()
-	d, err := model.ParseDuration(text)
+// Whoever renders with links tests with links.
+func TestTestsExpectTheLinksThatWereAskedFor(t *testing.T) {
+	out := t.TempDir()
+	files, err := writeRules(out, []byte("kind: PrometheusRule\nspec: {groups: []}\n"), Release{Runbooks: runbooks})
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "rules_test.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(d)
-}
-
-func TestAlertsFireWhenTheyShould(t *testing.T) {
-	installed, file := rules(t), tests(t)
-	every := duration(t, file.EvaluationInterval)
-	for _, test := range file.Tests {
-		t.Run(test.Name, func(t *testing.T) {
-			w := newWorld(t, duration(t, test.Interval), test.InputSeries)
-			for _, check := range test.AlertRuleTest {
-				rule, there := installed[check.Alertname]
-				if !there {
-					t.Fatalf("there is no alert %s", check.Alertname)
-				}
-				got := w.firing(t, rule, every, duration(t, check.EvalTime))
-				compare(t, check, got)
-			}
-		})
+	n := strings.Count(string(text), " runbook_url: ")
+	if links := strings.Count(string(text), " runbook_url: "+runbooks+"#millrace"); n == 0 || links != n {
+		t.Errorf("of %d links expected %d are those", n, links)
 	}
-}
-
-func compare(t *testing.T, check alertRuleTest, got []alarm) {
-	t.Helper()
-	var is, want []string
-	for _, a := range got {
-		is = append(is, a.labels.String())
-		whole(t, check.Alertname, a)
-	}
-	for _, each := range check.ExpAlerts {
-		each.ExpLabels[model.AlertNameLabel] = check.Alertname
-		name := model.LabelSet{}
-		for k, v := range each.ExpLabels {
-			name[model.LabelName(k)] = model.LabelValue(v)
-		}
-		want = append(want, name.String())
-		for k, text := range each.ExpAnnotations {
-			if !slices.ContainsFunc(got, func(a alarm) bool { return a.texts[k] == text }) {
-				t.Errorf("%s: no %s says %q: %v", check.Alertname, k, text, got)
-			}
-		}
-	}
-	slices.Sort(is)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, is); diff != "" {
-		t.Errorf("%s at %s (-want +got):\n%s", check.Alertname, check.EvalTime, diff)
-	}
-}
-
-// whole tells of a text with holes: a label that an alert has not is expanded to nothing.
-func whole(t *testing.T, name string, a alarm) {
-	t.Helper()
-	holes := regexp.MustCompile(`  |^ | [.,]|<no value>|''`)
-	for k, text := range a.texts {
-		if holes.MatchString(text) {
-			t.Errorf("%s: %s has a hole: %q", name, k, text)
-		}
+	if _, err := specOfRules([]byte("kind: Secret\n")); err == nil {
+		t.Error("rules were found where there are none")
 	}
 }
 
@@ -149,6 +108,9 @@ func TestEachAlertIsSeenToFireAndToKeepStill(t *testing.T) {
 	fired, still := map[string]bool{}, map[string]bool{}
 	for _, test := range tests(t).Tests {
 		for _, check := range test.AlertRuleTest {
+			for _, alarm := range check.ExpAlerts {
+				whole(t, check.Alertname, alarm.ExpAnnotations)
+			}
 			if len(check.ExpAlerts) > 0 {
 				fired[check.Alertname] = true
 			} else {
@@ -159,6 +121,18 @@ func TestEachAlertIsSeenToFireAndToKeepStill(t *testing.T) {
 	for name := range rules(t) {
 		if !fired[name] || !still[name] {
 			t.Errorf("%s: fires in a test: %v; keeps still in one: %v", name, fired[name], still[name])
+		}
+	}
+}
+
+// whole tells of a text with holes: a label that an alert has not is expanded to nothing,
+// and promtool is content if that is what is expected.
+func whole(t *testing.T, name string, texts map[string]string) {
+	t.Helper()
+	holes := regexp.MustCompile(`  |^ | [.,]|<no value>|''`)
+	for k, text := range texts {
+		if holes.MatchString(text) {
+			t.Errorf("%s: %s has a hole: %q", name, k, text)
 		}
 	}
 }

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"millrace/internal/metrics"
+	"millrace/internal/simulation/apiserver"
+	"millrace/reconcile/taskrun"
+)
+
+// wants fails the test if what a probe answers does not begin so, or lacks a word.
+func (i *installed) wants(path, begin string, words ...string) {
+	i.t.Helper()
+	got := i.probed(path)
+	if !strings.HasPrefix(got, begin) {
+		i.t.Errorf("%s: %q, want %s", path, got, begin)
+	}
+	for _, word := range words {
+		if !strings.Contains(got, word) {
+			i.t.Errorf("%s: %q does not say %q", path, got, word)
+		}
+	}
+}
+
+// A kubelet that got no answer, or a bad one, would begin anew, and later each time: up to
+// five minutes after the server is back.
+func TestAServerThatIsAwayAtTheStartIsWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		away, back func(*installed)
+		says       string // by the first failure
+	}{
+		"it refuses":              {func(i *installed) { i.server.Down() }, func(i *installed) { i.server.Up() }, "connection refused"},
+		"nobody answers the call": {func(i *installed) { i.link.Partition() }, func(i *installed) { i.link.Heal() }, "i/o timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			installAmid(t, apiserver.Config{}, c.away, func(i *installed) {
+				synctest.Wait()
+				i.wants("/healthz", "200 OK ok")
+				i.wants("/readyz", "503", "waiting for the API server")
+				time.Sleep(time.Minute)
+				i.wants("/readyz", "503", "read ConfigMap tekton-pipelines/feature-flags", c.says)
+				time.Sleep(time.Hour)
+				i.wants("/healthz", "200 OK ok")
+				i.wants("/readyz", "503", "read ConfigMap tekton-pipelines/feature-flags", c.says)
+				c.back(i)
+				time.Sleep(15 * time.Second)
+				i.wants("/readyz", "200 OK ok")
+			})
+		})
+	}
+}
+
+// The end of each story is a SIGTERM: the program has to return, and without an error.
+func TestToBeToldToStopWhileTheServerIsAwayIsNoFailure(t *testing.T) {
+	installAmid(t, apiserver.Config{}, func(i *installed) { i.server.Down() }, func(*installed) { time.Sleep(time.Minute) })
+	installAmid(t, apiserver.Config{}, func(i *installed) { i.link.Partition() }, func(*installed) { time.Sleep(time.Minute) })
+}
+
+// A script is a server that says one thing after the other, and then what is fine.
+type script struct {
+	troubles []func(*http.Request) (*http.Response, error)
+	asked    []string
+}
+
+func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.asked = append(s.asked, req.URL.Path)
+	if len(s.troubles) > 0 {
+		next := s.troubles[0]
+		s.troubles = s.troubles[1:]
+		return next(req)
+	}
+	switch {
+	case req.URL.Path == "/version":
+		return says(http.StatusOK, `{"major":"1","minor":"34"}`)(req)
+	case strings.Contains(req.URL.Path, "/pods/"):
+		return says(http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"image":"registry.example.com/millrace:7"}]}}`)(req)
+	default:
+		return says(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)(req)
+	}
+}
+
+func says(code int, body string) func(*http.Request) (*http.Response, error) {
+	return func(req *http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {"application/json"}}
+		return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+	}
+}
+
+func refused(code int, reason string) func(*http.Request) (*http.Response, error) {
+	return says(code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"%s","reason":"%s","code":%d}`, reason, reason, code))
+}
+
+// starting are clients of a server, by whose start nothing is known yet.
+func starting(t *testing.T, server http.RoundTripper, flags ...string) (*clients, *start) {
+	t.Helper()
+	cfg, err := parseConfig(flags, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := metrics.New()
+	api, err := newClients(cfg, &rest.Config{Host: "http://apiserver", Transport: server}, registry, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.close)
+	return api, newStart(api.questions(cfg, registry))
+}
+
+// What the server says is not the last word, whatever it is: rights come after a
+// Deployment, a token is renewed in its file, a proxy speaks for a server that is away.
+// A new process would have the same.
+func TestWhateverTheServerSaysAtTheStartItIsAskedAgain(t *testing.T) {
+	for trouble, answer := range map[string]func(*http.Request) (*http.Response, error){
+		"Unauthorized":               refused(http.StatusUnauthorized, "Unauthorized"),
+		"Forbidden":                  refused(http.StatusForbidden, "Forbidden"),
+		"InternalError":              refused(http.StatusInternalServerError, "InternalError"),
+		"connection reset":           func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"no answer from the API ser": tardy{answer: time.Hour}.RoundTrip,
+		"deadline exceeded":          tardy{body: time.Hour}.RoundTrip, // an answer that begins and does not end
+	} {
+		for nth, question := range []string{"the settings", "the second ConfigMap", "this pod", "the version"} {
+			t.Run(trouble+" to "+question, func(t *testing.T) {
+				hush(t)
+				synctest.Test(t, func(t *testing.T) {
+					server := &script{}
+					for range nth { // which is fine
+						server.troubles = append(server.troubles, (&script{}).RoundTrip)
+					}
+					server.troubles = append(server.troubles, answer)
+					api, start := starting(t, server, "--pod-name=millrace-1")
+					learned := make(chan bool, 1)
+					go func() { learned <- start.learn(t.Context()) }()
+					failed := ""
+					for range 1200 {
+						time.Sleep(100 * time.Millisecond)
+						if err := start.missing(); err != nil && failed == "" && !errors.Is(err, errNotAsked) {
+							failed = err.Error()
+						}
+					}
+					if !strings.Contains(failed, trouble) {
+						t.Errorf("/readyz says %q", failed)
+					}
+					if !<-learned || start.missing() != nil {
+						t.Errorf("not learned: %v", start.missing())
+					}
+					if api.entrypointImage != "registry.example.com/millrace:7" || api.entrypointMode != taskrun.ModeInitContainer || !awaitGood(t.Context(), api.settings) {
+						t.Errorf("learned the image %q and the mode %q", api.entrypointImage, api.entrypointMode)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What has been answered is not asked once more, and an outage sees few requests.
+func TestAServerThatIsAwayAtTheStartIsAskedSeldom(t *testing.T) {
+	hush(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := &script{}
+		server.troubles = append(server.troubles, (&script{}).RoundTrip, (&script{}).RoundTrip, (&script{}).RoundTrip)
+		for range 1000 {
+			server.troubles = append(server.troubles, refused(http.StatusInternalServerError, "InternalError"))
+		}
+		_, start := starting(t, server, "--pod-name=millrace-1")
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer stop()
+		if start.learn(ctx) {
+			t.Error("learned from nobody")
+		}
+		if err := start.missing(); err == nil || !strings.Contains(err.Error(), "InternalError") {
+			t.Errorf("/readyz says %v", err)
+		}
+		if n := len(server.asked); n < 3+60 || n > 3+122 {
+			t.Errorf("%d requests in ten minutes", n)
+		}
+		for _, path := range server.asked[3:] {
+			if path != "/version" {
+				t.Errorf("%s was answered, and is asked again", path)
+			}
+		}
+	})
+}
+
+func TestTheEndOfTheContextEndsTheWaitForAnAnswerAtOnce(t *testing.T) {
+	hush(t)
+	synctest.Test(t, func(t *testing.T) {
+		_, start := starting(t, tardy{answer: time.Hour}, "--pod-name=millrace-1")
+		ctx, stop := context.WithTimeout(t.Context(), 7*time.Second)
+		defer stop()
+		from := time.Now()
+		if start.learn(ctx) || time.Since(from) != 7*time.Second {
+			t.Errorf("ended after %v", time.Since(from))
+		}
+	})
+}
+
+// Each failure is told once, with when it is tried again; nothing else is.
+func TestTheLogSaysWhatAStartWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+		_, start := starting(t, &script{troubles: []func(*http.Request) (*http.Response, error){refused(http.StatusForbidden, "Forbidden")}}, "--pod-name=millrace-1")
+		if !start.learn(ctx) {
+			t.Fatal("not learned")
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "feature-flags: Forbidden") || !strings.Contains(log.String(), "after=") {
+			t.Errorf("%d lines:\n%s", lines, log.String())
+		}
+	})
+}
+
+// What no server has to be asked about is found out at once.
+func TestAFlagThatIsMissingIsNotWaitedFor(t *testing.T) {
+	cfg, err := parseConfig(nil, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc := &rest.Config{Host: "http://apiserver", Transport: tardy{answer: time.Hour}}
+	if _, err := newClients(cfg, rc, metrics.New(), nil); err == nil || !strings.Contains(err.Error(), "--entrypoint-image is needed") {
+		t.Errorf("without a pod and an image: %v", err)
+	}
+}
