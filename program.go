@@ -63,6 +63,7 @@ type program struct {
 	traces   *tracing.Tracer // nil if tracing is off
 
 	listener net.Listener // of /metrics, /healthz and /readyz
+	probing  atomic.Pointer[probes]
 	settings []settingsChain
 	hook     hook
 
@@ -78,7 +79,8 @@ type program struct {
 type work func(caching context.Context, parts *errgroup.Group) func(ctx context.Context) error
 
 // run is the program: it returns nil when ctx has ended and all that it started
-// has returned, or the error of the first part that failed.
+// has returned, or the error of the first part that failed. It opens its ports before
+// it asks the API server for anything, and one that is away is no failure.
 //
 // It ends in this order: workers take no more keys, and finish those in hand;
 // the Lease is given back; the caches, on which the workers lean to the last,
@@ -89,7 +91,7 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	if p.traces, err = p.tracer(); err != nil {
 		return fmt.Errorf("tracing: %w", err)
 	}
-	if p.api, err = newClients(ctx, cfg, rc, p.registry, p.traces); err != nil {
+	if p.api, err = newClients(cfg, rc, p.registry, p.traces); err != nil {
 		return err
 	}
 	defer p.api.close()
@@ -99,9 +101,11 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	p.shown = inspect.New(version, p.leads)
 	mayWork, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
-	p.settings = []settingsChain{p.settingsOf(settings.FeatureFlags), p.settingsOf(settings.ConfigDefaults)}
 	if p.hook, err = newHook(ctx, cfg, p.api, p.registry, p.on, p.from); err != nil {
 		return err
+	}
+	if l := p.hook.listener; l != nil {
+		defer l.Close() // who has served there has closed it already
 	}
 	work := p.all
 	if cfg.shards > 0 {
@@ -111,26 +115,28 @@ func run(ctx context.Context, cfg config, rc *rest.Config, on machine) error {
 	return p.live(ctx, work(mayWork, lose))
 }
 
-// live starts all parts, and waits for them: what there is once, and the work. Work
-// begins by starting the caches that it needs among the parts.
+// live starts all parts, and waits for them: what there is once, and the work, as soon as
+// is learned what it goes by.
 func (p *program) live(ctx context.Context, work work) error {
 	defer p.deliver(ctx)() // when all who make spans have returned
 	// Sources and caches live until the workers are done with them.
 	caching, stopCaching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCaching()
 	parts, caching := errgroup.WithContext(caching)
-	working := work(caching, parts)
-	for _, c := range p.settings {
-		c.keep(caching, parts, p.api.settings)
-	}
-	p.hook.run(caching, parts)
-	parts.Go(func() error { return serve(caching, p.listener, p.registry.Handler(), p.probes(ctx)) })
+	start := newStart(p.api.questions(p.cfg, p.registry))
+	p.probing.Store(start.probes(ctx))
+	parts.Go(func() error { return serve(caching, p.listener, p.registry.Handler(), p.probing.Load) })
 	parts.Go(func() error { return serveDebug(caching, p.cfg, p.rc, p.on, p.shown.Handler()) })
 	parts.Go(func() error {
 		defer stopCaching()
 		toldOrFailed, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(caching, stop)() // a part that fails takes the others with it
+		if !start.learn(toldOrFailed) {
+			return nil
+		}
+		working := p.begin(caching, parts, work)
+		p.probing.Store(p.probes(ctx))
 		if !awaitGood(toldOrFailed, p.api.settings) {
 			return nil
 		}
@@ -139,13 +145,25 @@ func (p *program) live(ctx context.Context, work work) error {
 	return parts.Wait()
 }
 
+// begin wires by what was learned, and starts that among the parts. Work begins by
+// starting the caches that it needs.
+func (p *program) begin(caching context.Context, parts *errgroup.Group, work work) func(ctx context.Context) error {
+	p.settings = []settingsChain{p.settingsOf(settings.FeatureFlags), p.settingsOf(settings.ConfigDefaults)}
+	working := work(caching, parts)
+	for _, c := range p.settings {
+		c.keep(caching, parts, p.api.settings)
+	}
+	p.hook.run(caching, parts)
+	return working
+}
+
 // all is the work of one share of everything, while this process leads. Its caches are
 // warm all the time.
 func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) work {
-	s := newShare(mayWork, p, shard.Range{})
-	s.interpose(p.on.handling)
-	p.share.Store(s)
 	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
+		s := newShare(mayWork, p, shard.Range{})
+		s.interpose(p.on.handling)
+		p.share.Store(s)
 		s.keep(caching, parts)
 		return func(ctx context.Context) error {
 			if !p.cfg.leaderElect {
@@ -225,8 +243,8 @@ func (p *program) settingsOf(name string) settingsChain {
 }
 
 // probes are what the kubelet is answered, until ctx ends and after it.
-func (p *program) probes(ctx context.Context) probes {
-	return probes{
+func (p *program) probes(ctx context.Context) *probes {
+	return &probes{
 		ready: func() error { return p.ready(ctx) },
 		live: func() error {
 			chains, pools := p.parts()

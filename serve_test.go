@@ -140,7 +140,8 @@ func TestServeAnswersUntilItsContextEnds(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") }) //nolint:errcheck // a test's
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, listener, metrics, probes{ready: func() error { return errors.New("waiting for pods") }, live: func() error { return nil }})
+		probe := &probes{ready: func() error { return errors.New("waiting for pods") }, live: func() error { return nil }}
+		ended <- serve(ctx, listener, metrics, func() *probes { return probe })
 	}()
 	for path, want := range map[string]string{
 		"/healthz": "200 ok\n", "/readyz": "503 waiting for pods\n", "/metrics": "200 up 1\n", "/": "404 404 page not found\n",
