@@ -132,7 +132,11 @@ func help(c *cobra.Command) string {
 		if f.Name == "help" {
 			return
 		}
-		text.WriteString("  --" + f.Name)
+		text.WriteString("  ")
+		if f.Shorthand != "" {
+			text.WriteString("-" + f.Shorthand + ", ")
+		}
+		text.WriteString("--" + f.Name)
 		if env := f.Annotations[envAnnotation]; len(env) > 0 {
 			text.WriteString(" (" + env[0] + ")")
 		}

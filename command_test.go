@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -54,6 +56,29 @@ func TestHelpTellsEveryCommandAndEveryFlagWithItsVariableAndDefault(t *testing.T
 	sameAs(t, "help.txt", out)
 	if _, again, _ := called(t, nil, "help"); again != out {
 		t.Errorf("millrace help says something else:\n%s", again)
+	}
+}
+
+// Of every command: its flags as they can be typed, long and short.
+func TestHelpTellsHowAFlagIsShort(t *testing.T) {
+	short := 0
+	root := millrace(os.Getenv, io.Discard, io.Discard)
+	for _, c := range append(root.Commands(), root) {
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		_, out, _ := called(t, nil, args...)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			want := "\n  --" + f.Name
+			if f.Shorthand != "" {
+				short++
+				want = "\n  -" + f.Shorthand + ", --" + f.Name
+			}
+			if f.Name != "help" && !strings.Contains(out, want+" (") && !strings.Contains(out, want+"\n") {
+				t.Errorf("%v does not tell %q:\n%s", args, want, out)
+			}
+		})
+	}
+	if short < 4 { // -v, -f, and -o of two
+		t.Errorf("there are %d that are short", short)
 	}
 }
 
