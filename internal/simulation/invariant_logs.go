@@ -32,7 +32,7 @@ func logsStay(f *Facts, report report) Check {
 		End: func() {
 			for _, r := range removals {
 				if run := f.Runs[r.run]; run != nil && !run.Gone && !run.stopped(r.pod.Name) {
-					report("%s had begun, and nobody has stopped %s; yet there was %s", r.pod, run.Key, r.by)
+					report("%s had begun, and was not stopped (its run: %s); yet there was %s", r.pod, condition(run.Last), r.by)
 				}
 			}
 		},

@@ -592,6 +592,9 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 	if whose(d.Pod, d.Run) != ours {
 		return finish(d.Run.Status, failure(reason, message))
 	}
+	if d.mayHaveBegun(reason) {
+		return Plan{Why: "the pod that is to be kept has not begun, as the cache has it", FindPod: true}
+	}
 	status := d.adopt()
 	status.Steps = stepStates(d.Pod, status.Steps)
 	status.Sidecars = sidecarStates(d.Pod)
@@ -610,21 +613,39 @@ func (d decision) end(reason crds.TaskRunReason, message string) Plan {
 // remove takes away the pod of a run that was stopped from outside, or leaves it
 // with its logs where the administrator wants that for cancelled ones.
 func (d decision) remove(reason crds.TaskRunReason) Action {
-	kept := reason == crds.TaskRunReasonCancelled && d.config.KeepPodOnCancel
 	over := d.Run.IsCancelled() || d.Run.IsDone()
 	switch {
-	case kept && podBegun(d.Pod):
+	case d.keeps(reason) && podBegun(d.Pod):
 		return StopPod{d.Pod.Name, d.Pod.UID}
-	case podBegun(d.Pod) || !kept && (over || !d.Run.IsRetriable()):
+	case podBegun(d.Pod) || !d.keeps(reason) && (over || !d.Run.IsRetriable()):
 		return DeletePod{Name: d.Pod.Name, UID: d.Pod.UID}
 	default:
 		return d.removeUnbegun()
 	}
 }
 
+// keeps tells that a pod stays with its logs, once it has begun, when its run ends like
+// that.
+func (d decision) keeps(reason crds.TaskRunReason) bool {
+	switch reason {
+	case crds.TaskRunReasonCancelled:
+		return d.config.KeepPodOnCancel
+	case crds.TaskRunReasonTimedOut:
+		return false
+	default:
+		return true
+	}
+}
+
+// mayHaveBegun tells of a pod that is kept if it has begun, and has not as the cache has
+// it. That is not believed: the cache may be behind, or have an object that was damaged.
+func (d decision) mayHaveBegun(reason crds.TaskRunReason) bool {
+	return d.keeps(reason) && alive(d.Pod) && !podBegun(d.Pod) && !d.PodSought
+}
+
 // removeUnbegun takes a pod away that has not begun, as it was looked at: it may have
-// begun since, or a cache that is behind not know that it has. Its logs would be lost
-// then, and, before another attempt, that it has written to the run's claims.
+// begun since. Its logs would be lost then, and, before another attempt, that it has
+// written to the run's claims.
 func (d decision) removeUnbegun() DeletePod {
 	return DeletePod{d.Pod.Name, d.Pod.UID, d.Pod.ResourceVersion}
 }
@@ -832,14 +853,11 @@ func (d decision) tidy() Plan {
 	if whose(d.Pod, d.Run) != ours || !alive(d.Pod) {
 		return Plan{Why: "the run is done"}
 	}
-	var stop Action = StopPod{d.Pod.Name, d.Pod.UID}
-	switch reason := crds.TaskRunReason(d.Run.Succeeded().Reason); {
-	case reason == crds.TaskRunReasonCancelled || reason == crds.TaskRunReasonTimedOut:
-		stop = d.remove(reason)
-	case !podBegun(d.Pod):
-		stop = d.removeUnbegun()
+	reason := crds.TaskRunReason(d.Run.Succeeded().Reason)
+	if d.mayHaveBegun(reason) {
+		return Plan{Why: "the run is done, and its pod has not begun, as the cache has it", FindPod: true}
 	}
-	return Plan{Why: "the run is done and its pod is not", Actions: []Action{stop}}
+	return Plan{Why: "the run is done and its pod is not", Actions: []Action{d.remove(reason)}}
 }
 
 // set returns the status with that condition.

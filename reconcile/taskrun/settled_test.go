@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,28 +120,48 @@ func TestSomebodyElsesPodHasNothingDecoded(t *testing.T) {
 }
 
 // The process that ended a run dies, and the next one is shown the pod as it was before
-// its first step began. Logs that are to stay do: a pod is deleted that way as it was
-// looked at alone, and the server's has changed since.
-func TestThePodOfARunThatHasEndedIsNotDeletedOnTheWordOfAnOldCache(t *testing.T) {
+// its first step began, or without what is in it. Logs that are to stay do: the server is
+// asked for the pod before it is deleted for that.
+func TestThePodOfARunThatHasEndedIsNotDeletedOnTheWordOfTheCache(t *testing.T) {
 	for name, reason := range map[string]crds.TaskRunReason{
 		"kept": crds.TaskRunReasonCancelled, "failed": crds.TaskRunReasonStepFailed,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newCluster(t, oneStep)
-				c.settle(nil)
-				c.server.run.Status.Conditions.Set(failure(reason, "x"), time.Now())
-				c.server.store(c.server.run)
-				c.restart()
-				c.rec.parts.Settings = func(to *Config) { to.KeepPodOnCancel = true }
-				c.server.freeze()
-				c.kubelet(running())
-				c.reconcile()
-				c.reconcile()
-				if c.server.pods["run-pod"] == nil || c.asked("stop pod") != 1 {
-					t.Errorf("the pod is %v, and was stopped %d times", c.server.pods["run-pod"], c.asked("stop pod"))
-				}
+		for _, damaged := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, damaged %t", name, damaged), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newCluster(t, oneStep)
+					c.settle(nil)
+					c.server.run.Status.Conditions.Set(failure(reason, "x"), time.Now())
+					c.server.store(c.server.run)
+					c.restart()
+					c.rec.parts.Settings = func(to *Config) { to.KeepPodOnCancel = true }
+					c.server.freeze()
+					c.kubelet(running())
+					if damaged {
+						c.server.frozen.pods["run-pod"].ResourceVersion = c.pod().ResourceVersion
+					}
+					c.reconcile()
+					if c.server.pods["run-pod"] == nil || c.asked("stop pod") != 1 {
+						t.Errorf("the pod is %v, and was stopped %d times", c.server.pods["run-pod"], c.asked("stop pod"))
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// A pod that begins while it is deleted for not having begun is kept all the same.
+func TestAPodThatBeginsInTheLastMomentIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.rec.parts.Settings = func(to *Config) { to.KeepPodOnCancel = true }
+		c.settle(nil)
+		c.server.user([]byte(`{"spec":{"status":"TaskRunCancelled"}}`))
+		c.server.faults[len(c.server.calls)+2] = late // after the pod and the run were asked for
+		c.server.onFault = func() { c.kubelet(running()) }
+		c.settle(nil)
+		if c.server.pods["run-pod"] == nil || c.asked("delete pod") != 1 || c.asked("stop pod") != 1 {
+			t.Errorf("the pod is %v after %q", c.server.pods["run-pod"], c.server.calls)
+		}
+	})
 }
