@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,13 +133,13 @@ func (b *browser) call(method string, params any, answer any) error {
 	}
 }
 
-// evaluate is the value of an expression in the page.
+// evaluate is the value of an expression in the page, or of the promise that it is.
 func (b *browser) evaluate(expression string, value any) error {
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	if err := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer); err != nil {
+	if err := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer); err != nil {
 		return err
 	}
 	if answer.ExceptionDetails != nil {
@@ -183,19 +184,15 @@ func (b *browser) press(key string, code int, text string) error {
 // picture opens the page, waits for its news, goes to the hottest key by the
 // keyboard and follows it, and takes a picture of the upper 2000 pixels.
 func (b *browser) picture(ctx context.Context, url string, width int, scheme string) ([]byte, error) {
-	steps := []struct {
-		method string
-		params map[string]any
-	}{
-		{"Runtime.enable", nil},
-		{"Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}},
-		{"Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}}}},
-		{"Page.navigate", map[string]any{"url": url}},
-	}
-	for _, s := range steps {
-		if err := b.call(s.method, s.params, nil); err != nil {
-			return nil, err
-		}
+	media := []map[string]string{{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}}
+	err := errors.Join(
+		b.call("Runtime.enable", nil, nil),
+		b.window(width, 900),
+		b.call("Emulation.setEmulatedMedia", map[string]any{"features": media}, nil),
+		b.call("Page.navigate", map[string]any{"url": url}, nil),
+	)
+	if err != nil {
+		return nil, err
 	}
 	// Rates need two snapshots.
 	if err := b.until(ctx, `typeof before !== "undefined" && before !== null && document.querySelector(".keys button") !== null`); err != nil {
@@ -211,10 +208,23 @@ func (b *browser) picture(ctx context.Context, url string, width int, scheme str
 	if size.Wide > float64(width) {
 		return nil, fmt.Errorf("the page is %v px wide", size.Wide)
 	}
+	var cut []string
+	if err := b.evaluate(`[...document.querySelectorAll("svg text")].map((e) => e.textContent).filter((text) => text.endsWith("…"))`, &cut); err != nil {
+		return nil, err
+	}
+	if len(cut) > 0 {
+		return nil, fmt.Errorf("no box has room for %q", cut)
+	}
+	// What is outside of the window may not have been painted.
+	if err := b.window(width, int(min(size.High, 2000))); err != nil {
+		return nil, err
+	}
+	var painted bool
+	if err := b.evaluate(`scrollTo(0, 0); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, &painted); err != nil {
+		return nil, err
+	}
 	var shot struct{ Data string }
-	err := b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true,
-		"clip": map[string]any{"x": 0, "y": 0, "width": width, "height": min(size.High, 2000), "scale": 1}}, &shot)
-	if err != nil {
+	if err := b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &shot); err != nil {
 		return nil, err
 	}
 	picture, err := base64.StdEncoding.DecodeString(shot.Data)
@@ -222,6 +232,11 @@ func (b *browser) picture(ctx context.Context, url string, width int, scheme str
 		return nil, err
 	}
 	return shrink(picture)
+}
+
+// window is that wide and high, in pixels.
+func (b *browser) window(width, height int) error {
+	return b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
 }
 
 // followByKeyboard tabs until a hot key has the focus, and presses Enter.

@@ -62,7 +62,8 @@ func show(ctx context.Context, binary, address, browser, to string, warm time.Du
 	}
 	defer func() {
 		stop()
-		<-ended
+		for range ended { // it was interrupted, and closes the channel
+		}
 	}()
 	go world.people(ctx)
 	// Something is wrong, too: somebody has removed the CRD of CustomRuns.

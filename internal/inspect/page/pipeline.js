@@ -10,6 +10,8 @@ let before = null, now = null, paused = false, followed = null, failing = 0;
 
 const count = (n) => n >= 1e6 ? (n / 1e6).toFixed(1) + " M" : n >= 1e4 ? (n / 1e3).toFixed(1) + " k" : String(n);
 const bytes = (n) => n >= 1 << 20 ? (n / (1 << 20)).toFixed(1) + " MiB" : n >= 1024 ? (n / 1024).toFixed(n < 10240 ? 1 : 0) + " KiB" : n + " B";
+// terse is a count or bytes where there is little room, as kubectl writes them: 50k, 152Ki.
+const terse = (text) => text.replace(/(\d\d)\.\d/, "$1").replace(" ", "").replace(/B$/, "");
 const rate = (n) => (n === null ? "–" : n >= 9.95 ? n.toFixed(0) : n >= .095 ? n.toFixed(1) : n > 0 ? n.toFixed(2) : "0") + "/s";
 function seconds(s) {
   if (s < 0) return "never";
@@ -123,7 +125,7 @@ function resource(r) {
   const boxes = [
     { title: "REFLECTOR", tone: tone === "well" ? "" : tone, lines: [[`${mark} ${r.state}`, "strong " + tone], ...heard] },
     { title: "FIFO", tone: late, lines: [[`${count(r.backlog)} waiting`, r.backlog ? "strong" : ""], [r.backlog ? `oldest ${seconds(r.oldest)}` : "nothing waits", late || "faint"]] },
-    { title: "STORE", lines: [[`${count(r.plainObjects)} plain ${bytes(r.plainBytes)}`], [`${count(r.packedObjects)} packed ${bytes(r.packedBytes)}`], [`cut away ${bytes(r.savedBytes)}`, "faint"]], bar: [["plain", r.plainBytes], ["packed", r.packedBytes]] },
+    { title: "STORE", lines: [[`${terse(count(r.plainObjects))} plain ${terse(bytes(r.plainBytes))}`], [`${terse(count(r.packedObjects))} packed ${terse(bytes(r.packedBytes))}`], [`cut away ${terse(bytes(r.savedBytes))}`, "faint"]], bar: [["plain", r.plainBytes], ["packed", r.packedBytes]] },
     { title: "READERS, QUEUES", lines: [[`decodes ${rate(decodes)}`], [hit === null ? "no reads yet" : `hits ${hit.toFixed(hit > 99 && hit < 100 ? 1 : 0)} %`, "faint"], ...(asks.length ? asks.slice(0, 2).map(([c, n]) => [`→ ${c} ${rate(n)}`, n > 0 ? "flow" : "faint"]) : [["wakes nobody", "faint"]])] },
   ];
   const flows = [events, events, Math.max(decodes || 0, ...asks.map(([, n]) => n || 0))];
