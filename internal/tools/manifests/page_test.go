@@ -48,6 +48,7 @@ func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
 			t.Errorf("%v:\n%s", err, text)
 			continue
 		}
+		decoded(t, "a kustomization of the page", built)
 		if !bytes.Contains(built, []byte("image: REGISTRY/millrace:TAG")) {
 			t.Errorf("the image is not the one of the page:\n%s", text)
 		}
@@ -64,8 +65,8 @@ func TestKustomizationsOfThePageCanBeBuilt(t *testing.T) {
 			withLinks(t, built)
 		}
 	}
-	if n != 5 {
-		t.Errorf("the page shows %d kustomizations: want 5", n)
+	if n != 6 {
+		t.Errorf("the page shows %d kustomizations: want 6", n)
 	}
 }
 

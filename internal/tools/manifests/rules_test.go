@@ -138,11 +138,9 @@ func whole(t *testing.T, name string, texts map[string]string) {
 }
 
 func TestEachAlertSaysWhatToLookAt(t *testing.T) {
-	headings := map[string]bool{}
-	for line := range strings.Lines(page(t)) {
-		if name, is := strings.CutPrefix(strings.TrimSpace(line), "#### "); is {
-			headings[name] = true
-		}
+	headings := map[string]string{} // and what is said to be their severity
+	for _, found := range regexp.MustCompile(`(?m)^#### (\w+)$(?:\n\n\*(\w+)\.\* )?`).FindAllStringSubmatch(page(t), -1) {
+		headings[found[1]] = found[2]
 	}
 	installed := rules(t)
 	source, err := os.ReadFile(filepath.Join(tree, "components", "monitoring", "rules.yaml"))
@@ -161,8 +159,8 @@ func TestEachAlertSaysWhatToLookAt(t *testing.T) {
 		if want := runbooks + "#" + strings.ToLower(name); rule.Annotations["runbook_url"] != want {
 			t.Errorf("%s: its runbook is at %q, want %q", name, rule.Annotations["runbook_url"], want)
 		}
-		if !headings[name] {
-			t.Errorf("docs/operating.md has no heading #### %s", name)
+		if told, is := headings[name]; !is || told != rule.Labels["severity"] {
+			t.Errorf("docs/operating.md has a heading #### %s: %v; its severity is %q, and told as %q", name, is, rule.Labels["severity"], told)
 		}
 	}
 	for heading := range headings {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,27 @@ func decoded(t *testing.T, what string, text []byte) (objects []runtime.Object) 
 	}
 }
 
+// withComponent is the overlay ha with a component, as a user puts it above: one with
+// nothing but patches is nothing by itself.
+func withComponent(t *testing.T, name string) []runtime.Object {
+	t.Helper()
+	above := t.TempDir()
+	text, err := kustomization(above, filepath.Join(tree, "overlays", "ha"), Release{Image: image, Version: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := regexp.MustCompile(`resources: \[(.*)\]`).FindStringSubmatch(text)[1]
+	text += "components: [" + filepath.Join(overlay, "..", "..", "components", name) + "]\n"
+	if err := os.WriteFile(filepath.Join(above, "kustomization.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	built, err := build(above)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, name, built)
+}
+
 // of are the objects of one type.
 func of[T any](objects []runtime.Object) (found []*T) {
 	for _, each := range objects {
@@ -115,6 +137,13 @@ func TestOverlays(t *testing.T) {
 	for name := range roots {
 		in[name] = rendered(t, name)
 	}
+	components, err := os.ReadDir(filepath.Join(tree, "components"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range components {
+		in["ha with "+each.Name()] = withComponent(t, each.Name())
+	}
 	t.Run("EachObjectIsWhatTheTypesSay", func(t *testing.T) { eachObjectIsWhatTheTypesSay(t, in) })
 	t.Run("SelectorsFindThePodsAndPortsAreTheirs", func(t *testing.T) { selectorsFindThePodsAndPortsAreTheirs(t, in) })
 	t.Run("TwoReplicasHaveALeader", func(t *testing.T) { twoReplicasHaveALeader(t, in) })
@@ -129,7 +158,8 @@ func TestOverlays(t *testing.T) {
 
 func eachObjectIsWhatTheTypesSay(t *testing.T, in overlays) {
 	t.Helper()
-	least := map[string]int{"single": 28, "ha": 29, "sharded": 31, "namespaced": 8, "monitoring": 3, "crds": 7}
+	least := map[string]int{"single": 28, "ha": 29, "sharded": 31, "namespaced": 8, "monitoring": 3, "crds": 7,
+		"ha with monitoring": 32, "ha with tracing": 29}
 	for name := range least {
 		if in[name] == nil {
 			t.Errorf("%s is not rendered", name)
