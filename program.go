@@ -160,6 +160,10 @@ func (p *program) begin(caching context.Context, parts *errgroup.Group, work wor
 // all is the work of one share of everything, while this process leads. Its caches are
 // warm all the time.
 func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) work {
+	onChange := func(bool) {}
+	if p.cfg.leaderElect {
+		onChange = p.registry.Leader(leaseName) // 0 from the start on: nobody leads who waits
+	}
 	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
 		s := newShare(mayWork, p, shard.Range{})
 		s.interpose(p.on.handling)
@@ -170,7 +174,7 @@ func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) wor
 				return unlessStopped(ctx, s.work)(ctx)
 			}
 			work := unlessStopped(ctx, unshared(p.shardLeases(), p.cfg, s.work))
-			return lead(ctx, p.cfg, p.api.lock, p.registry.Leader(leaseName), work, lose)
+			return lead(ctx, p.cfg, p.api.lock, onChange, work, lose)
 		}
 	}
 }

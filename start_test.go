@@ -62,6 +62,22 @@ func TestAServerThatIsAwayAtTheStartIsWaitedFor(t *testing.T) {
 	}
 }
 
+// Nobody leads who waits, and an alert goes by that.
+func TestWhoWaitsForTheServerAtTheStartIsCountedAsNoLeader(t *testing.T) {
+	trouble := func(i *installed) {
+		i.flags = []string{"--leader-elect=true"}
+		i.server.Down()
+	}
+	installAmid(t, apiserver.Config{}, trouble, func(i *installed) {
+		const leads = `leader_election_master_status{name="millrace-controller"} `
+		time.Sleep(time.Minute)
+		i.wants("/metrics", "200 OK", leads+"0\n")
+		i.server.Up()
+		time.Sleep(time.Minute)
+		i.wants("/metrics", "200 OK", leads+"1\n")
+	})
+}
+
 // The end of each story is a SIGTERM: the program has to return, and without an error.
 func TestToBeToldToStopWhileTheServerIsAwayIsNoFailure(t *testing.T) {
 	installAmid(t, apiserver.Config{}, func(i *installed) { i.server.Down() }, func(*installed) { time.Sleep(time.Minute) })

@@ -71,6 +71,7 @@ type installed struct {
 	server     *apiserver.Server
 	link       *apiserver.Link // the program's
 	actor      apiserver.Actor
+	flags      []string // besides
 	ops, hooks *pipes
 	seen       []apiserver.Exchange
 }
@@ -120,7 +121,8 @@ func installAmid(t *testing.T, cfg apiserver.Config, trouble, story func(*instal
 }
 
 func (i *installed) program(ctx context.Context, rc *rest.Config) error {
-	cfg, err := parseConfig([]string{"--pod-name=millrace-1", "--entrypoint-image=registry.example.com/millrace", "--leader-elect=false"}, none)
+	flags := []string{"--pod-name=millrace-1", "--entrypoint-image=registry.example.com/millrace", "--leader-elect=false"}
+	cfg, err := parseConfig(append(flags, i.flags...), none)
 	if err != nil {
 		return err
 	}
