@@ -32,8 +32,8 @@ type heldLock struct {
 }
 
 // givingBack is how long the server may take to take the Lease back. Whoever is
-// told to stop has a grace, of 30 s in a pod, and may have used most of it for the
-// work in hand; a Lease that is not given back runs out by itself.
+// told to stop has a grace, of 40 s by the Deployment, and may have used 25 of them for the
+// work in hand (--drain-timeout); a Lease that is not given back runs out by itself.
 const givingBack = 3 * time.Second
 
 // giveBack begins the time in which the Lease has to be given back.
