@@ -47,12 +47,8 @@ func haveAShardEach(t *testing.T, objects []runtime.Object, n int) {
 
 // What docs/operating.md says is written for another number does what it says there.
 func TestAsManyReplicasShareAsAKustomizationSays(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(tree, "..", "docs", "operating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	block := ""
-	for _, part := range strings.Split(string(text), "\n\n") {
+	for part := range strings.SplitSeq(page(t), "\n\n") {
 		if strings.Contains(part, "count: 6") {
 			block = strings.ReplaceAll("\n"+part, "\n    ", "\n")
 		}
