@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,8 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 // Exit codes.
 const (
 	exitFailed = 1
-	exitUsage  = 2 // nothing was tried: flags, variables or the file are wrong
+	exitUsage  = 2   // nothing was tried: flags, variables or the file are wrong
+	exitKilled = 128 // and the number of the signal
 )
 
 // execute runs the command that args ask for, and returns the exit code.
@@ -102,9 +104,8 @@ func controllerCommand(getenv func(string) string) *cobra.Command {
 func control(ctx context.Context, cfg config) error {
 	setUpLog(cfg)
 	defer klog.Flush()
-	// The first signal stops gently, the second one at once.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	ctx, stop := untilTold(ctx)
+	defer stop()
 	restConfig, err := restConfig(cfg)
 	if err == nil {
 		err = run(ctx, cfg, restConfig, machine{})
@@ -114,6 +115,38 @@ func control(ctx context.Context, cfg config) error {
 		return errTold
 	}
 	return nil
+}
+
+// untilTold is ctx until the first SIGINT or SIGTERM, which stops gently. The second one ends
+// the process at once, with the exit code that a shell has for who was killed by it: Go's
+// runtime would exit with 2 where the process is the first of its container, and that is
+// for wrong flags. Call stop when all has ended.
+func untilTold(ctx context.Context) (told context.Context, stop func()) {
+	told, tell := context.WithCancel(ctx)
+	signals, over := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		for {
+			select {
+			case s := <-signals:
+				if number, ok := s.(syscall.Signal); ok && told.Err() != nil {
+					klog.InfoS("Told to stop while it stops, and ends at once", "signal", s.String())
+					klog.Flush()
+					os.Exit(exitKilled + int(number))
+				}
+				tell()
+			case <-over:
+				return
+			}
+		}
+	})
+	return told, func() {
+		signal.Stop(signals)
+		close(over)
+		listening.Wait()
+		tell()
+	}
 }
 
 // help is what --help says of a command: how it is called, the commands below it, and

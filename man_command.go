@@ -41,7 +41,7 @@ func manual(root *cobra.Command) string {
 				"SIGTERM and SIGINT have the controller finish what it has in hand, for as long as --drain-timeout, and give its Lease back. A second one ends it at once.",
 			}},
 			{Title: "EXIT STATUS", Paragraphs: []string{
-				"0 when all went well, 1 when something failed, 2 when a flag, a variable or the file is wrong, and nothing was begun.",
+				"0 when all went well, 1 when something failed, 2 when a flag, a variable or the file is wrong, and nothing was begun; 130 or 143 when a second SIGINT or SIGTERM has ended it.",
 			}},
 			{Title: "SHELL COMPLETION", Paragraphs: []string{
 				"millrace completion bash (or zsh, fish, powershell) prints what makes the shell complete commands, flags, and the names of runs and namespaces of the cluster: source <(millrace completion bash)",

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"millrace/crds"
+	"millrace/internal/simulation/apiserver"
+)
+
+// A dam is a model of an API server, to which a pod is never made: who asks waits until it
+// is opened.
+type dam struct {
+	http.Handler
+
+	reached, opened chan struct{}
+	over            <-chan struct{} // the test
+	once            sync.Once
+}
+
+func (d *dam) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+		d.once.Do(func() { close(d.reached) })
+		select {
+		case <-d.opened:
+		case <-d.over:
+			return
+		}
+	}
+	d.Handler.ServeHTTP(w, r)
+}
+
+// newDam has a TaskRun.
+func newDam(t *testing.T) *dam {
+	t.Helper()
+	server := apiserver.New(apiserver.Config{})
+	run := &crds.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: "build"}}
+	run.Spec.TaskSpec = &crds.TaskSpec{Steps: []crds.Step{{Name: "s", Image: "busybox", Script: "true"}}}
+	if _, err := server.Actor("user").Create(crds.ResourceTaskRuns, run); err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Run(t.Context()) }) // it ends with the test
+	t.Cleanup(serving.Wait)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "apiserver" },
+		Transport:     &http.Transport{DialContext: server.Connect("millrace").Dial},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // that it ends is no news
+	}
+	return &dam{Handler: proxy, reached: make(chan struct{}), opened: make(chan struct{}), over: t.Context().Done()}
+}
+
+// becomes waits until the probe answers with that code.
+func becomes(t *testing.T, probe string, code int) {
+	t.Helper()
+	for every := time.NewTicker(10 * time.Millisecond); ; <-every.C {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, probe, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			continue // it does not listen yet
+		}
+		response.Body.Close() //nolint:errcheck // nothing of it is read
+		if response.StatusCode == code {
+			return
+		}
+	}
+}
+
+// The test is its own child: only a process can be ended by a signal. A reconcile is in
+// hand when the first one comes, and the server does not answer it.
+func TestASecondSignalEndsItAtOnce(t *testing.T) {
+	const child = "MILLRACE_TEST_FLAGS_OF_WHO_IS_TOLD"
+	if flags := os.Getenv(child); flags != "" {
+		os.Exit(execute(context.Background(), strings.Split(flags, " "), func(string) string { return "" }, os.Stdout, os.Stderr))
+	}
+	for name, c := range map[string]struct {
+		first, second syscall.Signal // 0: the server answers then
+		want          int
+	}{
+		"SIGTERM twice": {syscall.SIGTERM, syscall.SIGTERM, 143},
+		"Ctrl-C twice":  {syscall.SIGINT, syscall.SIGINT, 130},
+		"SIGTERM once":  {syscall.SIGTERM, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDam(t)
+			probes, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := probes.Addr().String()
+			probes.Close() //nolint:errcheck // the child is to have it
+			flags := "--kubeconfig=" + kubeconfigOf(t, d) + " --bind-address=" + address + " --webhook-bind-address= --debug-bind-address=" +
+				" --entrypoint-image=registry.example.com/millrace --leader-elect=false --drain-timeout=1h"
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestASecondSignalEndsItAtOnce$")
+			cmd.Env = append(os.Environ(), child+"="+flags)
+			var said strings.Builder
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			becomes(t, "http://"+address+"/readyz", http.StatusOK)
+			<-d.reached
+			tell(t, cmd, c.first)
+			becomes(t, "http://"+address+"/readyz", http.StatusServiceUnavailable) // it drains
+			if c.second == 0 {
+				close(d.opened)
+			} else {
+				tell(t, cmd, c.second)
+			}
+			cmd.Wait() //nolint:errcheck // its exit code says it
+			if code := cmd.ProcessState.ExitCode(); code != c.want {
+				t.Errorf("it exits with %d (%s), want %d:\n%s", code, cmd.ProcessState, c.want, said.String())
+			}
+		})
+	}
+}
+
+func tell(t *testing.T, cmd *exec.Cmd, s syscall.Signal) {
+	t.Helper()
+	if err := cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
