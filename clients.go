@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -199,8 +200,13 @@ func entrypointImage(ctx context.Context, cfg config, core typedcorev1.CoreV1Int
 	if err != nil {
 		return "", fmt.Errorf("which image holds /entrypoint (set --entrypoint-image to tell): %w", err)
 	}
-	return pod.Spec.Containers[0].Image, nil
+	mine := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == ownContainer })
+	return pod.Spec.Containers[max(mine, 0)].Image, nil
 }
+
+// ownContainer is this process's, as the Deployment names it: a service mesh may have put
+// its own before it. Who names it otherwise has the first one taken.
+const ownContainer = "controller"
 
 // entrypointMode is the configured one; but a server that is too old for image
 // volumes would not refuse them, it would leave them out in silence.

@@ -1,6 +1,31 @@
 package main
 
-import "testing"
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+// A service mesh puts its own container beside ours, or before it.
+func TestTheImageIsThatOfOurOwnContainer(t *testing.T) {
+	for name, containers := range map[string]string{
+		"alone":           `{"name":"controller","image":"ours"}`,
+		"after a mesh's":  `{"name":"istio-proxy","image":"theirs"},{"name":"controller","image":"ours"}`,
+		"named otherwise": `{"name":"millrace","image":"ours"},{"name":"istio-proxy","image":"theirs"}`,
+	} {
+		pod := says(http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[`+containers+`]}}`)
+		nobody := says(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+		api, start := starting(t, &script{troubles: []func(*http.Request) (*http.Response, error){nobody, nobody, pod}}, "--pod-name=millrace-1")
+		if !start.learn(t.Context()) || api.entrypointImage != "ours" {
+			t.Errorf("%s: %q", name, api.entrypointImage)
+		}
+	}
+	deployment, err := os.ReadFile("manifests/base/deployment.yaml")
+	if err != nil || !strings.Contains(string(deployment), "      - name: "+ownContainer+"\n") {
+		t.Errorf("the Deployment has no container %s (%v)", ownContainer, err)
+	}
+}
 
 func TestTheReleaseIsTheCommitThatGitDescribes(t *testing.T) {
 	for version, want := range map[string]string{
