@@ -171,10 +171,12 @@ func playAll(t *testing.T, plans []simulation.Plan) []summary {
 
 // portion is how many of the plans that are left a child plays: so many at first that
 // it pays to start one, and that the same plan without its fault is not played by
-// each, and fewer and fewer, so that all children end at about the same time.
+// each, and fewer and fewer, so that all children end at about the same time. The last
+// few are divided among all.
 func portion(left int) int {
 	const least, most = 4, 100
-	return min(max(left/(2*runtime.NumCPU()), least), most, left)
+	each := (left + runtime.NumCPU() - 1) / runtime.NumCPU()
+	return min(max(left/(2*runtime.NumCPU()), least), most, each)
 }
 
 func hits(told []summary) {
