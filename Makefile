@@ -118,8 +118,8 @@ sim-plans: ## a crash at every write, restarts with a stale cache, unseen change
 	@PLANS=$(or $(PLANS),all) ONLY='$(ONLY)' $(call SIMULATION,AFaultAtAny)
 
 .PHONY: sim-few
-sim-few: ## a few of all simulations, others each day: those of make test
-	@$(call SIMULATION,InAStorm|TheSameEachTime|AFaultAtAny|Scenarios|ShippedRights|StaysFixed)
+sim-few: ## a few of all simulations, others each day, and what takes too long under -race: those of make test
+	@$(call SIMULATION,InAStorm|TheSameEachTime|AFaultAtAny|Scenarios|ShippedRights|StaysFixed|IsEverInside|AreEverInside|BeforeItExpires)
 
 .PHONY: sim-replay
 sim-replay: ## ten seeds (SEEDS, FROM), played REPLAYS (20) times each: the same each time

@@ -241,7 +241,7 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 
 func TestAStormIsTheSameEachTime(t *testing.T) {
 	onlyIf(t, replaysEnv, seedsEnv)
-	replays, some := fromEnvironment(replaysEnv, 3), seeds(fewReplayed)
+	replays, some := fromEnvironment(replaysEnv, fewReplays), seeds(fewReplayed)
 	if os.Getenv(replaysEnv) == "" && os.Getenv(seedsEnv) != "" {
 		t.Skip("SEEDS asks for one play of each")
 	}

@@ -289,22 +289,6 @@ func TestWhatSomebodyOverwroteIsRepairedAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheCertificateIsReplacedBeforeItExpires(t *testing.T) {
-	install(t, apiserver.Config{}, func(i *installed) {
-		for day := range 6 { // the first is replaced on the fifth
-			time.Sleep(24 * time.Hour)
-			if got := i.ready(); got != "200 OK ok" {
-				t.Fatalf("on day %d: %s", day+1, got)
-			}
-			for holder, bundle := range i.bundles() {
-				if _, err := i.validate(bundle, `{}`); err != nil {
-					t.Fatalf("on day %d, by what %s trusts: %v", day+1, holder, err)
-				}
-			}
-		}
-	})
-}
-
 // Requests are answered for some seconds after the program was told to stop: its
 // address is still known.
 func TestAStoppingWebhookServesThoseWhoHaveNotHeardOfIt(t *testing.T) {
