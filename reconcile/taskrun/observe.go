@@ -136,15 +136,19 @@ func (r *Reconciler) observePod(ctx context.Context, doubt bool, o *observation)
 		if err != nil {
 			return fmt.Errorf("read pod: %w", err)
 		}
-		if ok {
+		if ok && (len(pod.Spec.Containers) > 0 || whose(&pod, o.Run) != ours) {
 			o.Pod = &pod
 			return nil
 		}
 		// The cache holds pods with our label only: one whose label was taken away
 		// looks deleted.
-		if !begun(o.Run.Status.Steps) || o.Run.IsDone() {
+		if !ok && (!begun(o.Run.Status.Steps) || o.Run.IsDone()) {
 			return nil
 		}
+		// No server stores a pod without containers: that is an object of another kind,
+		// which nothing tells apart within a list in protobuf. Nobody tells the cache of
+		// the pod again that has ended, so it would look for ever like one that waits
+		// (seed 2047).
 	}
 	if doubt {
 		// The server may have it no more, and the cache be behind: then that it had

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"millrace/crds"
 )
 
@@ -142,7 +144,7 @@ func TestThePodOfARunThatHasEndedIsNotDeletedOnTheWordOfTheCache(t *testing.T) {
 					}
 					c.reconcile()
 					if c.server.pods["run-pod"] == nil || c.asked("stop pod") != 1 {
-						t.Errorf("the pod is %v, and was stopped %d times", c.server.pods["run-pod"], c.asked("stop pod"))
+						t.Errorf("the pod is there: %t, and was stopped %d times", c.server.pods["run-pod"] != nil, c.asked("stop pod"))
 					}
 				})
 			})
@@ -161,7 +163,24 @@ func TestAPodThatBeginsInTheLastMomentIsKept(t *testing.T) {
 		c.server.onFault = func() { c.kubelet(running()) }
 		c.settle(nil)
 		if c.server.pods["run-pod"] == nil || c.asked("delete pod") != 1 || c.asked("stop pod") != 1 {
-			t.Errorf("the pod is %v after %q", c.server.pods["run-pod"], c.server.calls)
+			t.Errorf("the pod is there: %t, after %d deletions, and was stopped %d times", c.server.pods["run-pod"] != nil, c.asked("delete pod"), c.asked("stop pod"))
+		}
+	})
+}
+
+// What the cache has in a pod's place, under its name and version, and nothing more is told
+// of: the run ends as its pod did.
+func TestAPodWithoutContainersIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep)
+		c.settle(nil)
+		c.kubelet(ended(0))
+		c.restart()
+		c.server.freeze()
+		c.server.frozen.pods["run-pod"].Spec, c.server.frozen.pods["run-pod"].Status = corev1.PodSpec{}, corev1.PodStatus{}
+		c.reconcile()
+		if !c.server.run.IsDone() || c.server.pods["run-pod"] == nil || c.asked("get pod") != 1 {
+			t.Errorf("the run has ended: %t, and the pod was asked for %d times", c.server.run.IsDone(), c.asked("get pod"))
 		}
 	})
 }
