@@ -880,6 +880,31 @@ func TestARunThatCannotGoOnStopsWhatNoCacheShows(t *testing.T) {
 	}
 }
 
+// One task is made, and the name of the other is somebody else's for good, which ends the
+// run at once. The first is asked to stop before that is written: should the process die
+// then, the next one may be shown the end of the run and not the child, and has nothing to
+// stop.
+func TestAChildOfAMomentAgoIsStoppedBeforeItsRunEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}, {name: b, taskSpec: {steps: [{image: x}]}}]}}}`,
+			`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: run-b}, spec: {taskSpec: {steps: [{image: x}]}}}`)
+		for range 3 {
+			if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
+				t.Fatal(err)
+			}
+			if c.run().IsDone() {
+				break
+			}
+		}
+		if reason := c.run().Succeeded().Reason; reason != string(crds.PipelineRunReasonCreateRunFailed) {
+			t.Fatalf("the run ends with %q:\n%s", reason, strings.Join(c.calls, "\n"))
+		}
+		if child := c.taskRun("run-a"); child.Spec.Status != crds.TaskRunSpecStatusCancelled {
+			t.Errorf("its child was not asked to stop by then:\n%s", strings.Join(c.calls, "\n"))
+		}
+	})
+}
+
 // A process that was started anew, and is shown an old state of the run, asks the server
 // for the run before it begins a task: the one before it may have ended the run, or may
 // have been told to begin no more, and no child is then made of which the status will
