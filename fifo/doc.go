@@ -11,7 +11,7 @@
 //	                              the one backward glance: key → UID, version
 //
 // A store that is busy must not stop the stream: a server ends watches that are
-// not read. So something has to hold what has come and was not taken in. It
+// not read. (Only the first list can wait: see Room.) So something has to hold what has come and was not taken in. It
 // could hold every event; this holds one entry for each object, which is
 // bounded by the number of objects however long the store takes.
 //
@@ -76,10 +76,12 @@
 //     (TestWhatWasAskedForByItsKeyMovesNoPublishedVersion)
 //  13. What comes in may be lent (see package wire); what waits here, and what
 //     comes out, is its own. (TestWhatWaitsIsNotWhatIsReadNext)
-//  14. However slow the consumer is, the producer never waits for it, and what
-//     waits is bounded by the number of objects.
+//  14. However slow the consumer is, the producer of a watch never waits for it, and
+//     what waits is bounded by the number of objects. That of the first list may ask for
+//     Room, and then Config.Crowd is the bound.
 //     (TestTheProducerGoesOnWhileTheConsumerWorks,
-//     TestWhatWaitsIsBoundedByTheObjects)
+//     TestWhatWaitsIsBoundedByTheObjects,
+//     TestAFirstListWaitsForTheConsumerAndAWatchDoesNot)
 //
 // It does not promise that every state is seen: states that follow each other
 // faster than the store takes them in are merged. And a published

@@ -38,6 +38,11 @@ type Config struct {
 	// is lent (see wire.Event); so may the result be.
 	Transform func(*wire.Object) (*wire.Object, error)
 
+	// Crowd is how many entries of the first list may wait before Room waits. Default
+	// 512: a few megabytes, and work for the consumer until the next piece comes from
+	// the network.
+	Crowd int
+
 	// Trace is told what happens; default: nobody is.
 	Trace Trace
 }
@@ -60,6 +65,9 @@ type FIFO struct {
 	// consumer looked last. It is a channel and not a condition, so that the
 	// consumer can wait for the end of its context beside it at no cost.
 	wake chan struct{}
+	// room has a token when the consumer has taken an entry since the producer looked
+	// last, or closed was set.
+	room chan struct{}
 
 	mu sync.Mutex
 
@@ -106,6 +114,9 @@ type entry struct {
 
 // New makes a FIFO. It starts nothing.
 func New(known Known, cfg Config) *FIFO {
+	if cfg.Crowd <= 0 {
+		cfg.Crowd = 512
+	}
 	return &FIFO{
 		known:   known,
 		cfg:     cfg,
@@ -113,6 +124,7 @@ func New(known Known, cfg Config) *FIFO {
 		initial: true,
 		synced:  make(chan struct{}),
 		wake:    make(chan struct{}, 1),
+		room:    make(chan struct{}, 1),
 	}
 }
 
@@ -147,6 +159,7 @@ func (f *FIFO) Close() {
 	defer f.mu.Unlock()
 	f.closed = true
 	f.notify()
+	offer(f.room)
 }
 
 // latestLocked is how an object was last known on its way: as it waits, as it
@@ -194,10 +207,12 @@ func (f *FIFO) pushLocked(key types.NamespacedName) *entry {
 }
 
 // notify wakes the consumer, if it waits.
-func (f *FIFO) notify() {
+func (f *FIFO) notify() { offer(f.wake) }
+
+func offer(token chan struct{}) {
 	select {
-	case f.wake <- struct{}{}:
-	default: // it has a token already
+	case token <- struct{}{}:
+	default: // it has one already
 	}
 }
 

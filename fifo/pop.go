@@ -70,6 +70,7 @@ func (f *FIFO) shiftLocked() *entry {
 	}
 	e.next, f.told, f.working = nil, e.ResourceVersion, e
 	f.forgetLocked(e.Key)
+	offer(f.room)
 	return e
 }
 

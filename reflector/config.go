@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
@@ -54,6 +55,12 @@ type Config struct {
 	// PagedListOnly never tries a watch-list. Default false: the server is
 	// asked, and its answer remembered.
 	PagedListOnly bool
+
+	// Room is called before each Item, and may wait until the sink has room for it; it
+	// returns when ctx ends. While it waits nothing is read, and the server's silence is
+	// not held against it. A streaming list has two minutes altogether. Default: nobody
+	// waits.
+	Room func(ctx context.Context)
 
 	// WatchTimeout: the server is asked to end each watch after a random time
 	// between this and twice this, so that watches spread over its replicas

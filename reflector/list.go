@@ -78,7 +78,7 @@ func (l *listing) page(ctx context.Context, request *rest.Request, opts metav1.L
 	}
 	defer s.close()
 	l.begin()
-	return l.r.readList(s, l.item)
+	return l.r.readList(s, func(o *wire.Object, err error) error { return l.item(ctx, o, err) })
 }
 
 // readList reads an answer that is a list, in whatever format it is.
@@ -106,14 +106,22 @@ func (l *listing) begin() {
 
 // item takes one object of a page, or what is known of one that could not be
 // read.
-func (l *listing) item(o *wire.Object, err error) error {
+func (l *listing) item(ctx context.Context, o *wire.Object, err error) error {
 	l.items++
 	if err != nil {
 		l.unreadable(err)
 		return nil
 	}
-	l.gap = !l.r.give("", o, l.r.sink.Item) || l.gap
+	l.give(ctx, "", o)
 	return nil
+}
+
+// give offers an object to the sink, once that has room for it.
+func (l *listing) give(ctx context.Context, event wire.EventType, o *wire.Object) {
+	if l.r.cfg.Room != nil {
+		l.r.cfg.Room(ctx)
+	}
+	l.gap = !l.r.give(event, o, l.r.sink.Item) || l.gap
 }
 
 func (l *listing) unreadable(err error) {

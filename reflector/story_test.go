@@ -116,6 +116,43 @@ func TestPagesAreOneList(t *testing.T) {
 	})
 }
 
+// A sink that has no room is waited for with each object of a list, as long as it takes,
+// and that is not taken for the server's silence.
+func TestAListWaitsForRoom(t *testing.T) {
+	patience := Config{SilenceTimeout: 5 * time.Second, Room: func(context.Context) { time.Sleep(20 * time.Second) }}
+	tell(t, patience, []answer{
+		{event("ADDED", pod("a", "5")), event("ADDED", pod("b", "7")), endOfInitial("9"), event("ADDED", pod("c", "11")), open},
+	}, func(s *story) {
+		s.after(44*time.Second, `
+			0s WATCHLIST
+			0s begin
+			20s item a@5
+			40s item b@7
+			40s commit 9
+			40s add c@11
+		`)
+	})
+	patience.PagedListOnly = true
+	tell(t, patience, []answer{{list("10", "c1", pod("a", "3"))}, {list("10", "", pod("b", "4"))}, {open}}, func(s *story) {
+		s.after(44*time.Second, `
+			0s LIST
+			0s begin
+			20s item a@3
+			20s LIST continue=c1
+			40s item b@4
+			40s commit 10
+			40s WATCH rv=10
+		`)
+	})
+	patience.Room = func(ctx context.Context) { <-ctx.Done() }
+	tell(t, patience, []answer{{list("10", "", pod("a", "3"))}}, func(s *story) { // and told to stop, it stops
+		s.after(time.Hour, `
+			0s LIST
+			0s begin
+		`)
+	})
+}
+
 // The last page knows best how far the list goes.
 func TestVersionOfTheListComesFromItsLastPage(t *testing.T) {
 	tell(t, Config{PagedListOnly: true}, []answer{

@@ -36,7 +36,7 @@ func (r *Reflector) watchList(ctx context.Context, p position) outcome {
 	defer deadline.Stop()
 	s.patience = initialSilence
 	l.begin()
-	resourceVersion, err := l.initialEvents(s)
+	resourceVersion, err := l.initialEvents(ctx, s)
 	if err != nil {
 		l.abort()
 		s.close()
@@ -67,7 +67,7 @@ func (r *Reflector) watchOptions(p position, resourceVersion string) metav1.List
 
 // initialEvents reads up to the bookmark that ends the list, and returns its
 // resourceVersion.
-func (l *listing) initialEvents(s *stream) (string, error) {
+func (l *listing) initialEvents(ctx context.Context, s *stream) (string, error) {
 	if err := l.r.beginEvents(s); err != nil {
 		return "", err
 	}
@@ -92,7 +92,7 @@ func (l *listing) initialEvents(s *stream) (string, error) {
 			l.gap = !l.r.give(event.Type, event.Object, l.r.sink.Delete) || l.gap
 		default:
 			l.items++
-			l.gap = !l.r.give(event.Type, event.Object, l.r.sink.Item) || l.gap
+			l.give(ctx, event.Type, event.Object)
 		}
 	}
 }
