@@ -78,7 +78,16 @@ func choose(objects [][]byte) [][]byte {
 func (d *Dictionary) Size() int { return cap(d.content) }
 
 // unpack makes an object of a blob.
-func (d *Dictionary) unpack(f Format, blob string) (*Object, error) {
+func (d *Dictionary) unpack(f Format, blob string) (o *Object, err error) {
+	err = d.open(blob, func(raw []byte) error {
+		o, err = d.scanner.Scan(f, raw)
+		return err
+	})
+	return o, err
+}
+
+// open has read read the bytes of a blob, which are lent.
+func (d *Dictionary) open(blob string, read func(raw []byte) error) error {
 	b, _ := d.buffers.Get().(*buffers)
 	if b == nil {
 		b = &buffers{}
@@ -87,8 +96,8 @@ func (d *Dictionary) unpack(f Format, blob string) (*Object, error) {
 	b.frame = append(append(b.frame[:0], frameMagic...), blob...)
 	raw, err := d.decoder.DecodeAll(b.frame, b.raw[:0])
 	if err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
+		return fmt.Errorf("unpack: %w", err)
 	}
 	b.raw = raw
-	return d.scanner.Scan(f, raw)
+	return read(raw)
 }

@@ -21,6 +21,7 @@ type Packer struct {
 	dictionary *Dictionary
 	encoder    *zstd.Encoder
 	frame      []byte
+	back       loan // what came back of the object that was packed last
 }
 
 // Packer makes a packer that uses d.
@@ -63,10 +64,25 @@ func (p *Packer) Pack(o *Object) *Packed {
 		return nil
 	}
 	packed := p.seal(o, p.frame[len(frameMagic):])
-	if back, err := packed.Object(); err != nil || !identical(o, back) {
+	if !p.comesBack(packed, o) {
 		return nil
 	}
 	return packed
+}
+
+// comesBack unpacks what was packed, and looks whether it is what it was. It keeps
+// nothing of that: a copy of every object would be most of what packing allocates.
+func (p *Packer) comesBack(packed *Packed, o *Object) (same bool) {
+	err := p.dictionary.open(packed.blob(), func(raw []byte) error {
+		p.back.scanner = &p.dictionary.scanner
+		back, err := p.back.scan(packed.format, raw)
+		if err == nil {
+			packed.restore(back)
+			same = identical(o, back)
+		}
+		return err
+	})
+	return err == nil && same
 }
 
 // fits says whether the lengths of the strings that stay at hand can be told in
@@ -99,10 +115,16 @@ func (p *Packer) seal(o *Object, blob []byte) *Packed {
 	}
 }
 
-// identical says whether two objects are the same in every respect.
+// identical says whether two objects, of which b may be lent, are the same in every respect.
 func identical(a, b *Object) bool {
 	return a.key == b.key && a.uid == b.uid && a.version == b.version &&
 		a.generation == b.generation && a.deleting == b.deleting && a.format == b.format &&
 		a.saved == b.saved && a.metaFrom == b.metaFrom && a.metaTo == b.metaTo && a.facets == b.facets &&
-		slices.Equal(a.labels, b.labels) && slices.Equal(a.owners, b.owners) && bytes.Equal(a.raw, b.raw)
+		slices.Equal(a.labels, b.labels) && slices.Equal(a.owners, b.owners) && sameBytes(a.raw, b)
+}
+
+// sameBytes says whether these are the bytes of an object, lent or not.
+func sameBytes(raw []byte, o *Object) bool {
+	rest, ok := bytes.CutPrefix(raw, o.head())
+	return ok && bytes.Equal(rest, o.raw)
 }

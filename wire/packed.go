@@ -81,13 +81,18 @@ var errOtherObject = errors.New("another object came out")
 // never left our memory, and came back right when it was made. If that memory
 // is damaged nevertheless, and it shows, the error is a *DecodeError.
 func (p *Packed) Object() (*Object, error) {
-	o, err := p.dictionary.unpack(p.format, p.text[p.afterVersion():])
+	o, err := p.dictionary.unpack(p.format, p.blob())
 	if err == nil && (o.key != p.Key() || o.uid != p.UID() || o.version != p.ResourceVersion()) {
 		err = errOtherObject
 	}
 	if err != nil {
 		return nil, &DecodeError{Key: p.Key(), Type: "*wire.Object", Err: err}
 	}
-	o.saved, o.facets = p.saved, p.facets
+	p.restore(o)
 	return o, nil
 }
+
+func (p *Packed) blob() string { return p.text[p.afterVersion():] }
+
+// restore gives an object back what is not in its bytes.
+func (p *Packed) restore(o *Object) { o.saved, o.facets = p.saved, p.facets }
