@@ -38,25 +38,17 @@ func (w atWork) run(o interface {
 	return status != "True" && status != "False"
 }
 
-// owner says whether a run that owns the object has not ended. While runs are being
-// listed, one that is not known yet is taken for one that has not.
+// owner says whether a run that owns the object is known, and has not ended. While the
+// first lists come, one may not be known yet: then what it owns is packed, and plain again
+// when somebody has read it twice. The other way round, all pods of a cluster would be
+// plain at once if they are there before the runs.
 func (w atWork) owner(o *wire.Object) bool {
-	known := false
 	for run := range w.owners(o) {
-		if known = true; w.run(run) {
+		if w.run(run) {
 			return true
 		}
 	}
-	return !known && !w.listed()
-}
-
-func (w atWork) listed() bool {
-	select {
-	case <-w.runs.Synced():
-		return true
-	default:
-		return false
-	}
+	return false
 }
 
 // knows says whether a run that owns the object is in the cache. One that is not is

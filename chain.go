@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"runtime/debug"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,7 +40,7 @@ type chain struct {
 func newChain(client rest.Interface, resource string, of shard.Range, cut transform.Func, seen metrics.Chain, cfg reflector.Config, handlers ...func(indexer.Change)) chain {
 	c := chain{Indexer: indexer.New(resource), handlers: handlers}
 	c.fifo = fifo.New(c.Indexer, fifo.Config{Transform: cut, Trace: seen.FIFO})
-	cfg.Trace = seen.Source
+	cfg.Trace, cfg.Room = seen.Source, c.fifo.Room
 	c.source = reflector.New(client, resource, shard.Over(c.fifo, of, seen.Foreign), cfg)
 	seen.Watch(c.source, c.fifo, c.Indexer)
 	return c
@@ -57,10 +59,11 @@ func observe(registry *metrics.Registry, shown *inspect.Inspector, traces *traci
 	return seen
 }
 
-// run starts both ends of the chain.
-func (c chain) run(ctx context.Context, parts *errgroup.Group) {
+// run starts both ends of the chain; also are handlers behind its own.
+func (c chain) run(ctx context.Context, parts *errgroup.Group, also ...func(indexer.Change)) {
+	handlers := slices.Concat(c.handlers, also)
 	parts.Go(func() error { return c.source.Run(ctx) })
-	parts.Go(func() error { return c.Run(ctx, c.fifo, c.handlers...) })
+	parts.Go(func() error { return c.Run(ctx, c.fifo, handlers...) })
 }
 
 // needed is the cache as a pool waits for it.
@@ -86,13 +89,16 @@ func newQueue(registry *metrics.Registry, name string, hear ...func(queueTrace) 
 	return q
 }
 
-// pack packs what nobody reads and nobody is at work for, until ctx ends.
-func (c config) pack(ctx context.Context, x *indexer.Indexer, live func(*wire.Object) bool) error {
-	if c.packAfter == 0 {
-		return nil
+// runPacked is run, and packs what nobody reads and nobody is at work for.
+func (c chain) runPacked(ctx context.Context, parts *errgroup.Group, after time.Duration) {
+	if after == 0 {
+		c.run(ctx, parts)
+		return
 	}
 	returned := indexer.PackTrace{Swept: giveBack()}
-	return indexer.NewPacker(x, indexer.PackConfig{After: c.packAfter, Live: live, Trace: returned}).Run(ctx)
+	packer := indexer.NewPacker(c.Indexer, indexer.PackConfig{After: after, Live: c.live, Trace: returned})
+	c.run(ctx, parts, packer.Handle)
+	parts.Go(func() error { return packer.Run(ctx) })
 }
 
 // giveBack returns the memory to the system that packing has freed, once there is

@@ -215,7 +215,6 @@ func (s *share) chains() []chain {
 // and nobody is at work for is packed.
 func (s *share) keep(ctx context.Context, parts *errgroup.Group) {
 	for _, c := range s.chains() {
-		c.run(ctx, parts)
-		parts.Go(func() error { return s.cfg.pack(ctx, c.Indexer, c.live) })
+		c.runPacked(ctx, parts, s.cfg.packAfter)
 	}
 }

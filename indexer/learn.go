@@ -72,6 +72,11 @@ func (s *sizes) add(o *wire.Object, packed *wire.Packed) {
 	s.after += float64(packed.Size())
 }
 
+func (s *sizes) join(other sizes) {
+	s.before += other.before
+	s.after += other.after
+}
+
 func (s *sizes) ratio() float64 {
 	if s.before == 0 {
 		return 0

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +37,8 @@ type PackTrace struct {
 	Swept func(Sweep)
 }
 
-// Sweep is one walk through the store.
+// Sweep is one walk through the store. That after a first list counts with it what Handle
+// has packed of the list.
 type Sweep struct {
 	Idle   int // objects that were read long enough ago and are nobody's work
 	Packed int // those of them that are packed now
@@ -58,6 +60,9 @@ type Packer struct {
 	cfg     PackConfig
 	running atomic.Bool
 
+	mu    sync.Mutex // held by who packs: Run, or Handle while the first list comes
+	first firstList
+
 	// dictionary is the newest one; nil until there are enough objects to take
 	// it from.
 	dictionary *wire.Dictionary
@@ -76,12 +81,6 @@ const (
 	// dictionaryCost is what a dictionary takes by its size: its decoder, and the
 	// strings that its objects share, are as much again.
 	dictionaryCost = 2
-	// much is how many objects of the first list may be idle and plain before they
-	// are packed while it comes: some ten megabytes. A smaller list is there sooner if
-	// nobody packs meanwhile.
-	much = 4096
-	// whileListing is how often that is looked at.
-	whileListing = 250 * time.Millisecond
 	// batch is how many packed objects are swapped in under one lock.
 	batch = 32
 )
@@ -108,9 +107,8 @@ func NewPacker(x *Indexer, cfg PackConfig) *Packer {
 // What was read in the turn of the clock before After began may have been read
 // within After; so objects wait for one sweep more than After has.
 //
-// What came with the first list does not wait, if nobody is at work for it: where it
-// is much, it is packed while the rest of the list comes. Else a start would need
-// the memory for all of it, ten times as much as is needed ever after.
+// What came with the first list does not wait, if nobody is at work for it: the next
+// sweep packs it, or Handle has done so.
 func (p *Packer) Run(ctx context.Context) error {
 	if !p.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("packer of %s runs already", p.x.name)
@@ -118,22 +116,13 @@ func (p *Packer) Run(ctx context.Context) error {
 	defer p.running.Store(false)
 	ticker := time.NewTicker(p.cfg.Every)
 	defer ticker.Stop()
-	listing := time.NewTicker(whileListing)
-	defer listing.Stop()
 	for {
-		least := 0
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			p.x.policy.clock.Add(1)
-		case <-listing.C:
-			least = much
-			if p.x.isSynced() {
-				listing.Stop() // after this last time
-			}
 		}
-		if err := p.sweep(ctx, least); err != nil {
+		if err := p.Sweep(ctx); err != nil {
 			return fmt.Errorf("pack %s: %w", p.x.name, err)
 		}
 	}
@@ -142,29 +131,27 @@ func (p *Packer) Run(ctx context.Context) error {
 // Sweep is one turn of Run: the clock goes on, and what is idle is packed, as
 // far as ctx allows. Use it instead of Run, not beside it.
 func (p *Packer) Sweep(ctx context.Context) error {
-	p.x.policy.clock.Add(1)
-	return p.sweep(ctx, 0)
-}
-
-// sweep packs what is idle, if it is so much at least.
-func (p *Packer) sweep(ctx context.Context, least int) error {
-	if p.x.Stats().Plain.Objects < least {
-		return nil
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	begin := time.Now()
-	idle := p.idle()
-	if len(idle) < least {
-		return nil
+	p.x.policy.clock.Add(1)
+	s, size, err := p.endFirst()
+	if err != nil {
+		return err
 	}
-	s := Sweep{Idle: len(idle)}
+	idle := p.idle()
+	s.Idle += len(idle)
 	if err := p.learn(idle, &s); err != nil {
 		return err
 	}
 	if p.dictionary != nil && len(idle) > 0 {
-		if err := p.pack(ctx, idle, &s); err != nil {
+		packed, err := p.pack(ctx, idle, &s)
+		if err != nil {
 			return err
 		}
+		size.join(packed)
 	}
+	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
 	s.Took = time.Since(begin)
 	if p.cfg.Trace.Swept != nil {
 		p.cfg.Trace.Swept(s)
@@ -177,27 +164,36 @@ func (p *Packer) idle() []found {
 	m := p.x.moment("")
 	var idle []found
 	for f := range m.each {
-		if f.cell.plain != nil && p.x.policy.old(f.read.Load()) && !p.cfg.Live(f.cell.plain) {
+		if p.rests(f) {
 			idle = append(idle, f)
 		}
 	}
 	return idle
 }
 
+func (p *Packer) rests(f found) bool {
+	return f.cell.plain != nil && p.x.policy.old(f.read.Load()) && !p.cfg.Live(f.cell.plain)
+}
+
 // pack packs what is idle: quickly what the first list has brought, since it may be
 // all that there is, while a start waits for the cores; the rest well.
-func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) error {
-	var size sizes
+func (p *Packer) pack(ctx context.Context, idle []found, s *Sweep) (size sizes, err error) {
 	i := partition(idle, func(f found) bool { return f.read.Load() < firstTurn })
-	if err := p.packWith(ctx, p.dictionary.QuickPacker, idle[:i], &size, s); err != nil {
-		return err
+	for _, part := range []struct {
+		packer func() (*wire.Packer, error)
+		idle   []found
+	}{{p.dictionary.QuickPacker, idle[:i]}, {p.dictionary.Packer, idle[i:]}} {
+		if len(part.idle) == 0 {
+			continue
+		}
+		with, err := part.packer() // some megabytes, which live as long as this takes
+		if err != nil {
+			return size, err
+		}
+		s.Packed += p.packWith(ctx, with, part.idle, &size)
 	}
-	if err := p.packWith(ctx, p.dictionary.Packer, idle[i:], &size, s); err != nil {
-		return err
-	}
-	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
 	p.judge(size)
-	return nil
+	return size, nil
 }
 
 // partition puts those that are so before the others, and returns how many they are.
@@ -211,16 +207,9 @@ func partition(all []found, is func(found) bool) (n int) {
 	return n
 }
 
-// packWith packs one object after the other, without a lock. The encoder is
-// megabytes, and lives as long as this takes.
-func (p *Packer) packWith(ctx context.Context, packer func() (*wire.Packer, error), idle []found, size *sizes, s *Sweep) error {
-	if len(idle) == 0 {
-		return nil
-	}
-	with, err := packer()
-	if err != nil {
-		return err
-	}
+// packWith packs one object after the other, without a lock of the store's, and returns
+// how many it has put there.
+func (p *Packer) packWith(ctx context.Context, with *wire.Packer, idle []found, size *sizes) (n int) {
 	done := make([]packedCell, 0, batch)
 	for i := 0; i < len(idle) && ctx.Err() == nil; i++ {
 		f := idle[i]
@@ -231,12 +220,11 @@ func (p *Packer) packWith(ctx context.Context, packer func() (*wire.Packer, erro
 		}
 		size.add(f.cell.plain, packed)
 		if done = append(done, packedCell{f, packed}); len(done) == batch {
-			s.Packed += p.x.swapIn(done)
+			n += p.x.swapIn(done)
 			done = done[:0]
 		}
 	}
-	s.Packed += p.x.swapIn(done)
-	return nil
+	return n + p.x.swapIn(done)
 }
 
 // packedCell is an object that has been packed, and what was found of it then.

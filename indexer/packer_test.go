@@ -152,25 +152,108 @@ func TestWhatTheFirstListBroughtIsPackedInTheFirstSweep(t *testing.T) {
 	})
 }
 
-// A large list is packed while it comes, so that a start needs no memory for all of it.
+// filling runs a store that a queue fills, with a packer behind its handlers, and gives
+// what a first list brings.
+func filling(t *testing.T, x *indexer.Indexer, cfg indexer.PackConfig, handlers ...func(indexer.Change)) (q *fifo.FIFO, item func(...*wire.Object)) {
+	t.Helper()
+	packer := indexer.NewPacker(x, cfg)
+	q = fifo.New(x, fifo.Config{})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	go func() { done <- x.Run(ctx, q, append(handlers, packer.Handle)...) }()
+	go func() { done <- packer.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return q, func(objects ...*wire.Object) {
+		for _, o := range objects {
+			if err := q.Item(o); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+	}
+}
+
+// A large list is packed while it comes, by whoever takes it in: so a start needs no
+// memory for all of it, and no core to spare.
 func TestALargeFirstListIsPackedWhileItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const all = 4096
 		x := indexer.New("things")
-		pods := crowd(t, all)
-		packing(t, x, indexer.PackConfig{Live: func(o *wire.Object) bool { return o.Key().Name == "p042" }})
-		listed(x, pods[:4000]...)
-		after(5 * time.Second)
-		expectPacked(t, x, 4000, 0)
-		listed(x, pods[4000:]...)
-		after(time.Second)
-		expectPacked(t, x, all, 0) // one is somebody's work: it is one too few
-		listed(x, pod(t, "one-more", "9000", "Succeeded"))
-		after(time.Second)
-		expectPacked(t, x, 1, all)
-		listed(x, pod(t, "late", "9001", "Succeeded"))
-		after(5 * time.Second)
-		expectPacked(t, x, 2, all)
+		pods := crowd(t, 2000)
+		var sweeps []indexer.Sweep
+		q, item := filling(t, x, indexer.PackConfig{
+			Live:  func(o *wire.Object) bool { return o.Key().Name == "p042" },
+			Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) { sweeps = append(sweeps, s) }},
+		})
+		q.Begin()
+		item(pods[:1000]...)
+		expectPacked(t, x, 1000, 0)
+		item(pods[1000:1024]...)
+		expectPacked(t, x, 1, 1023)
+		item(pods[1024:1055]...)
+		expectPacked(t, x, 32, 1023)
+		item(pods[1055])
+		expectPacked(t, x, 1, 1055)
+		item(pods[1056:]...)
+		expectPacked(t, x, 1+16, 1983)
+		q.Commit("2000")
+		if err := q.Add(pod(t, "late", "9001", "Succeeded")); err != nil {
+			t.Error(err)
+		}
+		expectPacked(t, x, 2+16, 1983)
+		after(time.Minute)
+		expectPacked(t, x, 2, 1999)
+		if s := sweeps[0]; s.Idle != 1999 || s.Packed != 1999 || !s.Dictionary || s.Ratio <= 0 || s.Ratio > 0.5 || s.Freed < 100*1999 {
+			t.Errorf("the first sweep tells of %+v", s)
+		}
+		after(time.Minute)
+		if s := sweeps[1]; s.Packed != 0 || s.Freed != 0 {
+			t.Errorf("the second sweep tells of %+v", s)
+		}
+	})
+}
+
+// A list that is read by its handlers, or changes while it comes, is left to the sweeps.
+func TestWhatIsReadOrChangesWhileTheFirstListComesIsLeftPlain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := indexer.New("things")
+		q, item := filling(t, x, indexer.PackConfig{}, func(c indexer.Change) {
+			if c.Key.Name == "p007" { // three times: one is a glance, two may be
+				for range 3 {
+					x.Object(c.Key)
+				}
+			}
+		})
+		q.Begin()
+		pods := crowd(t, 1100)
+		item(pods[:8]...)
+		if err := q.Update(pod(t, "p003", "5000", "Running")); err != nil {
+			t.Error(err)
+		}
+		if err := q.Delete(pods[4]); err != nil {
+			t.Error(err)
+		}
+		item(pods[8:]...)
+		q.Commit("5001")
+		synctest.Wait()
+		for name, plain := range map[string]bool{"p003": false, "p005": false, "p007": true} {
+			before := x.Stats().Unpacks
+			if o, ok := x.Object(key(name)); !ok || (x.Stats().Unpacks == before) != plain {
+				t.Errorf("%s is %v, and plain: %v", name, o, !plain)
+			}
+		}
+		if _, ok := x.Object(key("p004")); ok {
+			t.Error("p004 is there")
+		}
+		if err := x.Check(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -47,7 +47,9 @@ func Start(ctx context.Context, url string, r server.Resource) (*Chain, error) {
 		queue:   workqueue.New(workqueue.Config[types.NamespacedName]{Name: "taskrun", Namespace: namespaceOf}),
 	}
 	f := fifo.New(c.Objects, fifo.Config{Transform: transform.Default()})
-	c.source = reflector.New(client, string(r), f, sourceConfig(r))
+	cfg := sourceConfig(r)
+	cfg.Room = f.Room
+	c.source = reflector.New(client, string(r), f, cfg)
 	handle := Handler(r, c.queue)
 
 	ctx, c.cancel = context.WithCancel(ctx)
