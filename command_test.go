@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestHelpTellsHowAFlagIsShort(t *testing.T) {
 	short := 0
 	root := millrace(os.Getenv, io.Discard, io.Discard)
 	for _, c := range append(root.Commands(), root) {
-		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		args := slices.Concat(strings.Fields(c.CommandPath())[1:], []string{"--help"})
 		_, out, _ := called(t, nil, args...)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			want := "\n  --" + f.Name

@@ -14,7 +14,7 @@ func TestLogsTellAtTheEndWhatHasFailed(t *testing.T) {
 	kubeconfig := kubeconfigOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-		text := ""
+		var text string
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/pods/b/log"):
 			w.WriteHeader(http.StatusInternalServerError)
