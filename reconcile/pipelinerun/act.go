@@ -103,7 +103,7 @@ func (r *Reconciler) made(ctx context.Context, key types.NamespacedName, o *obse
 	case err == nil:
 		r.parts.Gate.Wrote(key, in, version)
 		o.Children = append(o.Children, &c) // another plan of this reconcile does not make it again
-		o.ChildrenSought = false
+		o.ChildrenSought = false            // nobody asks it to stop, should the run end now, without its UID
 		return false, nil
 	case apierrors.IsAlreadyExists(err):
 		return true, r.adopt(ctx, key, o, c, err)

@@ -880,8 +880,8 @@ func TestARunThatCannotGoOnStopsWhatNoCacheShows(t *testing.T) {
 	}
 }
 
-// One task is made, and the name of the other is somebody else's for good, which ends the
-// run at once. The first is asked to stop before that is written: should the process die
+// A run is in doubt, and its children are asked for; then one is made, and the name of the
+// other is somebody else's for good, which ends the run at once. The first is asked to stop before that is written: should the process die
 // then, the next one may be shown the end of the run and not the child, and has nothing to
 // stop.
 func TestAChildOfAMomentAgoIsStoppedBeforeItsRunEnds(t *testing.T) {
@@ -889,6 +889,7 @@ func TestAChildOfAMomentAgoIsStoppedBeforeItsRunEnds(t *testing.T) {
 		c := newCluster(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: x}]}}, {name: b, taskSpec: {steps: [{image: x}]}}]}}}`,
 			`{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: run-b}, spec: {taskSpec: {steps: [{image: x}]}}}`)
 		for range 3 {
+			c.gate.doubt = true // the server is asked for children before the first is made
 			if _, err := c.rec.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "run"}); err != nil {
 				t.Fatal(err)
 			}

@@ -46,9 +46,8 @@ func haste(as crds.PipelineRunSpecStatus) int {
 	}
 }
 
-// stopAll asks every child, in the order of their names. One that was made a moment ago,
-// and that the server does not show, has no UID, by which it could be asked: it is looked
-// at again.
+// stopAll asks every child, in the order of their names. One that was made a moment ago
+// has no UID yet, by which it could be asked: it is looked at again.
 func (d *decision) stopAll(message string) []Action {
 	children := slices.Clone(d.Children)
 	slices.SortFunc(children, func(a, b *child) int { return compareNumbered(a.Name, b.Name) })
@@ -147,8 +146,7 @@ func (d *decision) unsought() []string {
 }
 
 // unseen are kinds of children of which the server has not been asked, and may have some
-// that nothing tells of, or that were made a moment ago and can be asked to stop by their
-// UIDs alone. Of a run whose tasks nobody knows that is each kind.
+// that nothing tells of. Of a run whose tasks nobody knows that is each kind.
 func (d *decision) unseen() (kinds []string) {
 	begun := d.Run.HasStarted() || d.Unreadable != nil && len(d.Run.Status.Conditions) > 0 // of which the start is not read
 	if d.ChildrenSought || !begun {
@@ -160,11 +158,6 @@ func (d *decision) unseen() (kinds []string) {
 	for _, t := range d.tasks {
 		if all := t.recorded && t.Matrix == nil; !all && !slices.Contains(kinds, t.kind()) {
 			kinds = append(kinds, t.kind())
-		}
-	}
-	for _, c := range d.Children {
-		if c.UID == "" && !slices.Contains(kinds, c.Kind) {
-			kinds = append(kinds, c.Kind)
 		}
 	}
 	return kinds
