@@ -14,9 +14,9 @@ func TestTheImageIsThatOfOurOwnContainer(t *testing.T) {
 		"after a mesh's":  `{"name":"istio-proxy","image":"theirs"},{"name":"controller","image":"ours"}`,
 		"named otherwise": `{"name":"millrace","image":"ours"},{"name":"istio-proxy","image":"theirs"}`,
 	} {
-		pod := says(http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[`+containers+`]}}`)
-		nobody := says(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
-		api, start := starting(t, &script{troubles: []func(*http.Request) (*http.Response, error){nobody, nobody, pod}}, "--pod-name=millrace-1")
+		pod := reply{http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[` + containers + `]}}`}
+		nobody := refused(http.StatusNotFound, "NotFound") // of both ConfigMaps
+		api, start := starting(t, &script{troubles: []http.RoundTripper{nobody, nobody, pod}}, "--pod-name=millrace-1")
 		if !start.learn(t.Context()) || api.entrypointImage != "ours" {
 			t.Errorf("%s: %q", name, api.entrypointImage)
 		}

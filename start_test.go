@@ -86,7 +86,7 @@ func TestToBeToldToStopWhileTheServerIsAwayIsNoFailure(t *testing.T) {
 
 // A script is a server that says one thing after the other, and then what is fine.
 type script struct {
-	troubles []func(*http.Request) (*http.Response, error)
+	troubles []http.RoundTripper
 	asked    []string
 }
 
@@ -95,27 +95,37 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 	if len(s.troubles) > 0 {
 		next := s.troubles[0]
 		s.troubles = s.troubles[1:]
-		return next(req)
+		return next.RoundTrip(req)
 	}
 	switch {
 	case req.URL.Path == "/version":
-		return says(http.StatusOK, `{"major":"1","minor":"34"}`)(req)
+		return reply{http.StatusOK, `{"major":"1","minor":"34"}`}.RoundTrip(req)
 	case strings.Contains(req.URL.Path, "/pods/"):
-		return says(http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"image":"registry.example.com/millrace:7"}]}}`)(req)
+		return reply{http.StatusOK, `{"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"image":"registry.example.com/millrace:7"}]}}`}.RoundTrip(req)
 	default:
-		return says(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)(req)
+		return refused(http.StatusNotFound, "NotFound").RoundTrip(req)
 	}
 }
 
-func says(code int, body string) func(*http.Request) (*http.Response, error) {
-	return func(req *http.Request) (*http.Response, error) {
-		header := http.Header{"Content-Type": {"application/json"}}
-		return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
-	}
+type reply struct {
+	code int
+	body string
 }
 
-func refused(code int, reason string) func(*http.Request) (*http.Response, error) {
-	return says(code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"%s","reason":"%s","code":%d}`, reason, reason, code))
+func (a reply) RoundTrip(req *http.Request) (*http.Response, error) {
+	header := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: a.code, Header: header, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
+}
+
+func refused(code int, reason string) reply {
+	return reply{code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"%s","reason":"%s","code":%d}`, reason, reason, code)}
+}
+
+// reset is a connection that breaks.
+type reset struct{}
+
+func (reset) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("connection reset")
 }
 
 // starting are clients of a server, by whose start nothing is known yet.
@@ -138,13 +148,13 @@ func starting(t *testing.T, server http.RoundTripper, flags ...string) (*clients
 // Deployment, a token is renewed in its file, a proxy speaks for a server that is away.
 // A new process would have the same.
 func TestWhateverTheServerSaysAtTheStartItIsAskedAgain(t *testing.T) {
-	for trouble, answer := range map[string]func(*http.Request) (*http.Response, error){
+	for trouble, answer := range map[string]http.RoundTripper{
 		"Unauthorized":               refused(http.StatusUnauthorized, "Unauthorized"),
 		"Forbidden":                  refused(http.StatusForbidden, "Forbidden"),
 		"InternalError":              refused(http.StatusInternalServerError, "InternalError"),
-		"connection reset":           func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"no answer from the API ser": tardy{answer: time.Hour}.RoundTrip,
-		"deadline exceeded":          tardy{body: time.Hour}.RoundTrip, // an answer that begins and does not end
+		"connection reset":           reset{},
+		"no answer from the API ser": tardy{answer: time.Hour},
+		"deadline exceeded":          tardy{body: time.Hour}, // an answer that begins and does not end
 	} {
 		for nth, question := range []string{"the settings", "the second ConfigMap", "this pod", "the version"} {
 			t.Run(trouble+" to "+question, func(t *testing.T) {
@@ -152,7 +162,7 @@ func TestWhateverTheServerSaysAtTheStartItIsAskedAgain(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					server := &script{}
 					for range nth { // which is fine
-						server.troubles = append(server.troubles, (&script{}).RoundTrip)
+						server.troubles = append(server.troubles, &script{})
 					}
 					server.troubles = append(server.troubles, answer)
 					api, start := starting(t, server, "--pod-name=millrace-1")
@@ -185,7 +195,7 @@ func TestAServerThatIsAwayAtTheStartIsAskedSeldom(t *testing.T) {
 	hush(t)
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{}
-		server.troubles = append(server.troubles, (&script{}).RoundTrip, (&script{}).RoundTrip, (&script{}).RoundTrip)
+		server.troubles = append(server.troubles, &script{}, &script{}, &script{})
 		for range 1000 {
 			server.troubles = append(server.troubles, refused(http.StatusInternalServerError, "InternalError"))
 		}
@@ -227,7 +237,7 @@ func TestTheLogSaysWhatAStartWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-		_, start := starting(t, &script{troubles: []func(*http.Request) (*http.Response, error){refused(http.StatusForbidden, "Forbidden")}}, "--pod-name=millrace-1")
+		_, start := starting(t, &script{troubles: []http.RoundTripper{refused(http.StatusForbidden, "Forbidden")}}, "--pod-name=millrace-1")
 		if !start.learn(ctx) {
 			t.Fatal("not learned")
 		}
