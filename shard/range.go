@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/sharding"
@@ -91,7 +92,8 @@ func ParseRange(text string) (r Range, err error) {
 }
 
 func parseHash(text string) (hash uint64, err error) {
-	if _, err = fmt.Sscanf(text, "0x%016x", &hash); err != nil || hex(hash) != text {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	if hash, err = strconv.ParseUint(digits, 16, 64); err != nil || !prefixed || len(digits) != 16 || strings.ToLower(digits) != digits {
 		return 0, fmt.Errorf("hash %q: want 0x and sixteen digits", text)
 	}
 	return hash, nil
