@@ -322,7 +322,9 @@ var planted = map[string][]twins{
 		func(l *tale) { l.removes("terminated", ends(failed)) },
 	}, {
 		func(l *tale) { l.removes("running", `{"retriesStatus":[`+ends(timedOut)+`]}`) },
-		func(l *tale) { l.removes("running", `{"podName":"a-pod-retry1","retriesStatus":[{"podName":"a-pod"}]}`) },
+		func(l *tale) {
+			l.removes("running", `{"podName":"a-pod-retry1","retriesStatus":[{"podName":"a-pod"}]}`)
+		},
 	}},
 	"I6b": {{
 		func(l *tale) { l.run(); l.reconciled(20) },
