@@ -33,8 +33,11 @@ func seed(ctx context.Context, s stage, n int, where []string) error {
 	})
 	stop()
 	<-over
+	if err != nil {
+		return err
+	}
 	s.progress.done("completed: writing", fmt.Sprintf("%s runs and their pods, in %s", thousands(n), time.Since(began).Round(time.Second)))
-	return err
+	return nil
 }
 
 // put writes copy i and its pod: each first as it was created, then as it has ended.
