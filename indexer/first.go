@@ -36,13 +36,12 @@ func (p *Packer) Handle(c Change) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := append(p.first.waiting, c.Key)
-	if len(w) >= p.crowd() {
+	p.first.waiting = append(p.first.waiting, c.Key)
+	if w := p.first.waiting; len(w) >= p.crowd() {
 		p.packFirst(w)
 		clear(w) // keys are parts of their objects
-		w = w[:0]
+		p.first.waiting = w[:0]
 	}
-	p.first.waiting = w
 }
 
 // crowd is how many wait before they are looked at.
