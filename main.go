@@ -111,7 +111,7 @@ func (s *share) followTaskRuns() {
 	store := indexer.New(crds.ResourceTaskRuns)
 	waits := fifo.New(store, fifo.Config{Transform: s.cut, Trace: seen.FIFO})
 	asked := s.from(crds.ResourceTaskRuns, crds.KindTaskRun, wire.JSON)
-	asked.ResyncPeriod, asked.Trace = s.cfg.resync, seen.Source
+	asked.ResyncPeriod, asked.Trace, asked.Room = s.cfg.resync, seen.Source, waits.Room
 	asked.Facets = slices.Concat(s.ofTask.List(), s.traceTaskRun.Facets())
 	source := reflector.New(s.api.tekton, crds.ResourceTaskRuns, shard.Over(waits, s.of, seen.Foreign), asked)
 	seen.Watch(source, waits, store)
