@@ -211,6 +211,7 @@ func (w *World) damagePod(kind string, key types.NamespacedName, damage func(*co
 	run := types.NamespacedName{Namespace: key.Namespace, Name: metav1.GetControllerOf(o).Name}
 	w.mu.Lock()
 	w.facts.disturbOwner(o, kind)
+	w.facts.disturbNext(run, metav1.GetControllerOf(o).UID, kind)
 	w.mu.Unlock()
 	w.listen(func(e apiserver.Exchange) { // the next run of the name finds what is left of this one
 		if runMade(e) && e.Key == run {

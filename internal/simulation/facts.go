@@ -178,6 +178,16 @@ func (f *Facts) disturbOwner(o metav1.Object, kind string) {
 	}
 }
 
+// disturbNext notes what happened to an object of a run that has gone, whose name another
+// has already that waits for the object to go, too.
+func (f *Facts) disturbNext(key types.NamespacedName, gone types.UID, kind string) {
+	for uid, run := range f.Runs {
+		if run.Key == key && uid != gone && !run.Gone && run.Ended.IsZero() {
+			run.Disturbed = append(run.Disturbed, kind)
+		}
+	}
+}
+
 // ownWork is the longest that a run may take by itself, with what happened to it.
 func (f *Facts) ownWork() time.Duration {
 	longest := time.Duration(0)

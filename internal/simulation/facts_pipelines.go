@@ -69,7 +69,7 @@ func (f *Facts) seeChild(e apiserver.Exchange, done func(*apiserver.Object) bool
 		if p := f.parent(e.After); p != nil {
 			p.follows(e.Actor)
 			p.shownTo[e.Actor] = true
-			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"], making: making{by: e.Actor}}
+			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"], making: making{by: e.Actor, unheard: e.Lost}}
 		}
 		return
 	}

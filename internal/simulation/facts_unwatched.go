@@ -24,6 +24,25 @@ type watched struct {
 type making struct {
 	by       string
 	followed bool
+	unheard  bool // the answer was lost, and nobody was at the PipelineRun while the child was there
+}
+
+// heard takes note that a process is at the run: what it has of children it can find.
+func (p *PipelineRun) heard() {
+	for _, c := range p.Children {
+		c.unheard = c.unheard && c.Over
+	}
+}
+
+// untold counts the children that its status need not tell of: they went before anybody
+// could have heard that they had been made.
+func (p *PipelineRun) untold(told []crds.ChildStatusReference) (n int) {
+	for _, c := range p.Children {
+		if c.unheard && c.Over && !slices.ContainsFunc(told, func(r crds.ChildStatusReference) bool { return r.Name == c.Key.Name }) {
+			n++
+		}
+	}
+	return n
 }
 
 // notBegun are tasks of the graph that did not begin, and rightly so: what fails stops
@@ -63,12 +82,32 @@ func (p *PipelineRun) expected() map[string]int {
 // it, or the process writes it.
 func (f *Facts) shown(e apiserver.Exchange) {
 	answered := e.Verb != "watch" && e.Code == 200 && !e.Lost
+	if program(e.Actor) && answered && listsChildren(e.Request) {
+		f.heardIn(e.Key.Namespace)
+	}
 	if e.Resource != "pipelineruns" || !program(e.Actor) || !answered && !e.Writes() {
 		return
 	}
 	for _, p := range f.PipelineRuns {
 		if e.Verb == "list" || e.Key == p.Key {
 			p.shownTo[e.Actor] = true
+		}
+		if e.Key == p.Key {
+			p.heard()
+		}
+	}
+}
+
+// listsChildren tells that somebody asks for all children in a namespace, as those do who
+// cannot trust their caches.
+func listsChildren(r apiserver.Request) bool {
+	return r.Verb == "list" && r.Key.Namespace != "" && r.Only == "" && slices.Contains([]string{"taskruns", "customruns", "pipelineruns"}, r.Resource)
+}
+
+func (f *Facts) heardIn(namespace string) {
+	for _, p := range f.PipelineRuns {
+		if p.Key.Namespace == namespace {
+			p.heard()
 		}
 	}
 }

@@ -24,6 +24,7 @@ type tale struct {
 	facts  *Facts
 	check  Check
 	found  []string
+	deaf   bool // whoever asks does not hear the answer
 }
 
 const leader = "millrace-0.1"
@@ -40,6 +41,7 @@ func tell(t *testing.T, id string) *tale {
 		}
 	}
 	l.server = apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) {
+		e.Lost = e.Lost || l.deaf
 		l.facts.see(e)
 		if l.check.See != nil {
 			l.check.See(e)
@@ -350,7 +352,25 @@ var planted = map[string][]twins{
 	}, {
 		func(l *tale) { l.run(); l.succeeds() },
 		func(l *tale) { l.run(); l.status(secondAttempt); l.succeeds() }, // which it needs no faults for
+	}, {
+		// What happens to the pod of a run that has gone is the matter of the one that waits for
+		// its name.
+		func(l *tale) {
+			l.remade(func(first, _ types.UID) { l.facts.disturbNext(aRun, first, "pod loses its owner") })
+		},
+		func(l *tale) {
+			l.remade(func(_, now types.UID) { l.facts.disturbNext(aRun, now, "pod loses its owner") })
+		},
 	}},
+}
+
+// remade is a run that is deleted and made again; something happens then, and it fails.
+func (l *tale) remade(then func(first, now types.UID)) {
+	l.Helper()
+	first := l.run()
+	l.must(l.server.Actor("user").Delete("taskruns", aRun, metav1.DeleteOptions{}))
+	then(first.GetUID(), l.run().GetUID())
+	l.status(`{"completionTime":"2026-01-01T00:00:09Z","conditions":[{"type":"Succeeded","status":"False","reason":"PodCreationFailed"}]}`)
 }
 
 // Statuses of a run that is tried again.

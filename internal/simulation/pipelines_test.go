@@ -78,6 +78,25 @@ var plantedInPipelines = map[string][]twins{
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends") },
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b", "b ends", "told", "ends without") }, // its result
 	}, {
+		// It cannot tell of b, which went before anybody could hear that it had been made.
+		func(l *tale) { l.unheard(nothing); l.pipeline("forgotten", "fails") },
+		func(l *tale) {
+			l.pipeline("run", "a", "a ends", "b")
+			l.childGone("b")
+			l.pipeline("forgotten", "fails")
+		}, // that was heard
+	}, {
+		func(l *tale) { l.unheard(nothing); l.pipeline("told", "fails") },                               // nor is it wrong to tell of it
+		func(l *tale) { l.unheard(func() { l.pipeline("goes on") }); l.pipeline("forgotten", "fails") }, // who was at the run then could find it
+	}, {
+		func(l *tale) { l.unheard(nothing); l.pipeline("forgotten", "fails") },
+		func(l *tale) {
+			l.unheard(func() { // and so could who asked
+				l.facts.see(apiserver.Exchange{Request: apiserver.Request{Actor: successor, Verb: "list", Resource: "taskruns", Key: types.NamespacedName{Namespace: "blue"}}, Code: 200})
+			})
+			l.pipeline("forgotten", "fails")
+		},
+	}, {
 		// Its second task need not begin if the first one fails while nobody knows of the run.
 		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },
 		func(l *tale) {
@@ -109,6 +128,23 @@ var plantedInPipelines = map[string][]twins{
 const successor = "millrace-0.2"
 
 func nothing() {}
+
+// unheard is a run of a, which ends, and of b, whose maker does not hear that it was made.
+// Then something happens, and b goes.
+func (l *tale) unheard(meanwhile func()) {
+	l.Helper()
+	l.pipeline("run", "a", "a ends")
+	l.deaf = true
+	l.pipeline("b")
+	l.deaf = false
+	meanwhile()
+	l.childGone("b")
+}
+
+func (l *tale) childGone(task string) {
+	l.Helper()
+	l.must(l.server.Actor("user").Delete("taskruns", types.NamespacedName{Namespace: "blue", Name: "p-" + task}, metav1.DeleteOptions{}))
+}
 
 // onlyTheFirst is a run of a and b, and c at the end, as spec has it. The leader makes a, then something
 // happens, its successor writes that a has failed, makes c if it makes any, and ends the
