@@ -97,7 +97,7 @@ func collect(given map[string]string, prefix string, object map[string]any, fiel
 		if to, ok := fields[path]; ok {
 			text, err := to.FromJSON(object[name])
 			if err != nil {
-				return fmt.Errorf("%s is %v: %w", path, object[name], err)
+				return fmt.Errorf("%s %w", path, err)
 			}
 			given[path] = text
 			continue

@@ -191,6 +191,16 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// In the form of a map, or of a list, people write headers elsewhere.
+func TestASecretInTheWrongFormIsNotShown(t *testing.T) {
+	for _, headers := range []string{`{Authorization: "Bearer s3cr3t"}`, `["Authorization=Bearer s3cr3t"]`} {
+		code, out, errOut := called(t, nil, "config", "--config="+written(t, header+"tracing: {headers: "+headers+"}\n"))
+		if code != exitUsage || strings.Contains(out+errOut, "s3cr3t") || !strings.Contains(errOut, "tracing.headers is secret, and not shown: want a string") {
+			t.Errorf("%s: %d\n%s%s", headers, code, out, errOut)
+		}
+	}
+}
+
 // Every row can be said in the file, but those that are not the same for all who may
 // read it; and a row is found again under the names that it has.
 func TestEveryRowHasItsNames(t *testing.T) {

@@ -37,7 +37,8 @@ type Value interface {
 	Shown() string
 	// Type is what Set takes, in a word.
 	Type() string
-	// FromJSON is the text of what encoding/json decodes; the error says what is wanted.
+	// FromJSON is the text of what encoding/json decodes. The error says what it is, if
+	// that may be shown, and what is wanted.
 	FromJSON(value any) (string, error)
 	// JSON is the field as encoding/json is to encode it.
 	JSON() any
@@ -78,7 +79,7 @@ func (v value[T]) FromJSON(given any) (string, error) {
 	if text, ok := v.fromJSON(given); ok {
 		return text, nil
 	}
-	return "", errors.New("want " + article(v.kind))
+	return "", fmt.Errorf("is %v: want %s", given, article(v.kind))
 }
 
 func article(kind string) string {
@@ -117,7 +118,17 @@ func (s secret) Shown() string {
 
 func (s secret) JSON() any { return s.Shown() }
 
-// Secret takes any text, and shows it to nobody: Shown and JSON tell whether there is one.
+// FromJSON keeps quiet about what was given in the wrong form, which is secret as well.
+func (s secret) FromJSON(given any) (string, error) {
+	text, err := s.Value.FromJSON(given)
+	if err != nil {
+		err = errors.New("is secret, and not shown: want " + article(s.Type()))
+	}
+	return text, err
+}
+
+// Secret takes any text, and shows it to nobody: Shown and JSON tell whether there is one,
+// and no error has a part of it.
 func Secret(to *string) Value {
 	return secret{Text(to, "")}
 }

@@ -117,6 +117,11 @@ func TestASecretIsNotShown(t *testing.T) {
 	if v.Shown() != "(secret)" || v.JSON() != "(secret)" {
 		t.Errorf("shown as %q and %v", v.Shown(), v.JSON())
 	}
+	for _, wrong := range []any{map[string]any{"Authorization": "s3cret"}, []any{"s3cret"}, json.Number("53")} {
+		if _, err := v.FromJSON(wrong); err == nil || strings.ContainsAny(err.Error(), "35") || !strings.Contains(err.Error(), "want a string") {
+			t.Errorf("of %v it says %v", wrong, err)
+		}
+	}
 	var number int
 	if n := option.Number(&number, 3, 1, 9); n.Shown() != "3" {
 		t.Errorf("3 is shown as %q", n.Shown())
