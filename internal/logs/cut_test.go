@@ -335,6 +335,24 @@ func TestSidecarsAreShownBesideTheSteps(t *testing.T) {
 	})
 }
 
+// A step that has ended at once gives the run anew, while sidecars still begin with the one
+// that there was: nothing is read that is written beside it. Only -race can tell.
+func TestSidecarsBeginWithTheRunAsItWas(t *testing.T) {
+	for range 20 {
+		s := newStage()
+		r := ended(run("build", "s"), "s")
+		r.Status.TaskSpec.Sidecars = []crds.Sidecar{{Name: "db"}, {Name: "cache"}}
+		done(&r.Status.Conditions, corev1.ConditionTrue, "Succeeded", "")
+		s.taskRuns["build"] = r
+		for _, name := range []string{"step-s", "sidecar-db", "sidecar-cache"} {
+			s.logs["build-pod/"+name] = strings.NewReader(name + "\n")
+		}
+		got := strings.SplitAfter(printed(t, s, Config{Follow: true, Sidecars: true}), "\n")
+		slices.Sort(got)
+		same(t, strings.Join(got, ""), "[s] step-s", "[sidecar-cache] sidecar-cache", "[sidecar-db] sidecar-db")
+	}
+}
+
 // Without Follow they are last.
 func TestSidecarsComeAfterTheSteps(t *testing.T) {
 	s := newStage()

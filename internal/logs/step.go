@@ -38,8 +38,9 @@ func (p *printer) attempt(ctx context.Context, key types.NamespacedName, run *cr
 		return run
 	}
 	if p.Follow && p.Sidecars {
-		for _, c := range sidecars(run) {
-			beside.Go(func() { show(run, c) })
+		was := run // the steps give it anew, beside them
+		for _, c := range sidecars(was) {
+			beside.Go(func() { show(was, c) })
 		}
 	}
 	for _, c := range steps(run) {
