@@ -28,7 +28,7 @@ type start struct {
 	questions []question
 
 	mu    sync.Mutex
-	waits error // why it is not over; nil: it is
+	waits error // what is still to be done
 }
 
 func newStart(questions []question) *start {
@@ -37,8 +37,12 @@ func newStart(questions []question) *start {
 	return s
 }
 
-// probes are what the kubelet is answered meanwhile. There is nothing yet that a new
-// process would mend.
+// errBeingWired is what is missing when all is answered. From then on others are to be
+// asked for the probes; whoever still asks these is not told that there is anything yet.
+var errBeingWired = errors.New("the API server has told what the start needs, and the caches are being wired")
+
+// probes are what the kubelet is answered meanwhile: never that it is ready. There is
+// nothing yet that a new process would mend.
 func (s *start) probes(ctx context.Context) *probes {
 	return &probes{
 		ready: func() error { return errors.Join(readiness(ctx)(), s.missing()) },
@@ -46,7 +50,8 @@ func (s *start) probes(ctx context.Context) *probes {
 	}
 }
 
-// missing is what is waited for, and how the last try went; nil when all is answered.
+// missing is what is waited for, and how the last try went; errBeingWired when all is
+// answered.
 func (s *start) missing() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +67,7 @@ func (s *start) wait(why error) {
 func (s *start) over() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits = nil
+	s.waits = errBeingWired
 }
 
 // learn asks one after the other, and tells whether all are answered: not if ctx ends

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
+	"millrace/crds"
 	"millrace/internal/metrics"
 	"millrace/internal/simulation/apiserver"
 	"millrace/reconcile/taskrun"
@@ -59,6 +61,27 @@ func TestAServerThatIsAwayAtTheStartIsWaitedFor(t *testing.T) {
 				i.wants("/readyz", "200 OK ok")
 			})
 		})
+	}
+}
+
+// Between the last answer and the swap of the probes all the chains and the webhook are
+// wired, one after the other: a kubelet that asks just then would send the webhook requests.
+func TestWhoIsBeingWiredIsNotReady(t *testing.T) {
+	asked, wired := "", ""
+	trouble := func(i *installed) {
+		i.random = func(resource string) rand.Source {
+			if resource == crds.ResourceTaskRuns {
+				asked, wired = i.probed("/readyz"), resource
+			}
+			return nil
+		}
+	}
+	installAmid(t, apiserver.Config{}, trouble, func(i *installed) {
+		time.Sleep(time.Minute)
+		i.wants("/readyz", "200 OK ok")
+	})
+	if wired == "" || !strings.HasPrefix(asked, "503") || !strings.Contains(asked, errBeingWired.Error()) {
+		t.Errorf("while the chain of %q is wired: %q", wired, asked)
 	}
 }
 
@@ -178,7 +201,7 @@ func TestWhateverTheServerSaysAtTheStartItIsAskedAgain(t *testing.T) {
 					if !strings.Contains(failed, trouble) {
 						t.Errorf("/readyz says %q", failed)
 					}
-					if !<-learned || start.missing() != nil {
+					if !<-learned || !errors.Is(start.missing(), errBeingWired) {
 						t.Errorf("not learned: %v", start.missing())
 					}
 					if api.entrypointImage != "registry.example.com/millrace:7" || api.entrypointMode != taskrun.ModeInitContainer || !awaitGood(t.Context(), api.settings) {

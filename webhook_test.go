@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -72,6 +73,7 @@ type installed struct {
 	link       *apiserver.Link // the program's
 	actor      apiserver.Actor
 	flags      []string // besides
+	random     func(resource string) rand.Source
 	ops, hooks *pipes
 	seen       []apiserver.Exchange
 }
@@ -126,7 +128,7 @@ func (i *installed) program(ctx context.Context, rc *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, cfg, rc, machine{listen: func(_ context.Context, _, address string) (net.Listener, error) {
+	return run(ctx, cfg, rc, machine{random: i.random, listen: func(_ context.Context, _, address string) (net.Listener, error) {
 		switch address {
 		case cfg.bind:
 			return i.ops, nil
