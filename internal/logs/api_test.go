@@ -62,8 +62,8 @@ func TestAnAPIServerIsAskedForNoMore(t *testing.T) {
 }
 
 // A connection is cut within a line, and the watch is of a version that is not kept any
-// more: the log is asked for again from the second of its last whole line, and the run is
-// read again.
+// more: the log is asked for again from the second before that of its last whole line, and
+// the run is read again.
 func TestAStreamThatIsCutIsAskedForFromThere(t *testing.T) {
 	const (
 		one   = "2026-01-02T03:04:05.5Z one\n"
@@ -84,7 +84,7 @@ func TestAStreamThatIsCutIsAskedForFromThere(t *testing.T) {
 				w.(http.Flusher).Flush()
 				panic(http.ErrAbortHandler)
 			}
-			io.WriteString(w, two+three+four) //nolint:errcheck // a test's
+			io.WriteString(w, one+two+three+four) //nolint:errcheck // a test's
 		case r.URL.Query().Get("watch") == "true":
 			running = false
 			w.WriteHeader(http.StatusGone)
@@ -108,7 +108,7 @@ func TestAStreamThatIsCutIsAskedForFromThere(t *testing.T) {
 	if err != nil || out.String() != "[s] one\n[s] two\n[s] three\n[s] without an end\n" {
 		t.Errorf("%q %v", out.String(), err)
 	}
-	if want := []string{"true ", "true 2026-01-02T03:04:06Z", " 2026-01-02T03:04:06Z"}; !slices.Equal(since, want) {
+	if want := []string{"true ", "true 2026-01-02T03:04:05Z", " 2026-01-02T03:04:05Z"}; !slices.Equal(since, want) {
 		t.Errorf("asked was for %q, want %q", since, want)
 	}
 }

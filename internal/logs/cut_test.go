@@ -173,6 +173,20 @@ func TestALogThatIsCutGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
+// What a step writes to stderr is stamped apart from what it writes to stdout: the line that
+// comes last may be of the second before, and the stream is cut just before it.
+func TestALineThatIsLateIsNotLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage()
+		six := time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
+		first := stamped(six.Add(time.Microsecond), "line 1")
+		late, next := stamped(six.Add(-time.Microsecond), "line 2"), stamped(six.Add(time.Second), "line 3")
+		s.tapes["build-pod/step-s"] = &tape{lines: []string{first, late, next}, cuts: []cut{{len(first), errReset}}}
+		s.ends("build", "s")
+		linesOf(t, printed(t, s, Config{Follow: true}), "s", 3)
+	})
+}
+
 // A stream that ends as if all were well is no end of the step: as when an API server is
 // stopped gently.
 func TestALogThatEndsBeforeItsStepGoesOn(t *testing.T) {
@@ -385,20 +399,25 @@ func TestARunWithoutAPodHasNoLogs(t *testing.T) {
 }
 
 // However often a log is cut, and wherever, gently or not, each of its lines is printed
-// once, in their order; though many have one time, or an earlier one than the line before.
+// once, in their order; though many have one time, or one that is earlier by up to a second
+// than that of a line before.
 func FuzzALogThatIsCut(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x04\x03\x00\x02\x02"), []byte("\x20\x41\x60\x05"))
 	f.Add(bytes.Repeat([]byte{1, 2, 0, 3}, 30), bytes.Repeat([]byte{200, 31, 77}, 20))
+	f.Add(bytes.Repeat([]byte{2, 5, 13, 5}, 30), bytes.Repeat([]byte{27, 31, 45}, 20))
 	f.Fuzz(func(t *testing.T, steps, cuts []byte) {
 		steps, cuts = steps[:min(len(steps), 300)], cuts[:min(len(cuts), 60)] // more show no more
 		at, log, want := time.Date(2026, 1, 2, 3, 4, 5, 999_999_000, time.UTC), &tape{}, ""
+		latest := at
 		for i, step := range steps {
-			next := at.Add([]time.Duration{0, time.Nanosecond, 400 * time.Millisecond, 1300 * time.Millisecond, -time.Nanosecond}[step%5])
-			if next.Truncate(time.Second).Before(at.Truncate(time.Second)) {
-				next = at // two writers are not that far apart
+			at = at.Add([]time.Duration{0, time.Nanosecond, 400 * time.Millisecond, 1300 * time.Millisecond, -time.Nanosecond, -700 * time.Millisecond}[step%6])
+			if most := latest.Add(-time.Second); at.Before(most) {
+				at = most
 			}
-			at = next
-			text := []string{"", "same", fmt.Sprint("line ", i)}[step/5%3]
+			if at.After(latest) {
+				latest = at
+			}
+			text := []string{"", "same", fmt.Sprint("line ", i)}[step/6%3]
 			log.lines = append(log.lines, stamped(at, text))
 			want += "[s] " + text + "\n"
 		}

@@ -12,8 +12,9 @@
 //  2. Follow ends when the run does, and has shown every step by then: what has not
 //     begun is waited for, by a watch. (TestFollowWaitsForWhatHasNotBegun)
 //  3. With Follow, what is cut goes on where it was cut, for as long as Patience, and no
-//     line is printed twice or left out: a log is read again from the last second that was
-//     seen, and what was printed of that is known (TestALogThatIsCutGoesOnWhereItWas,
+//     line is printed twice or left out: a log is read again from the second before the
+//     last that was seen, and what was printed of these is known
+//     (TestALogThatIsCutGoesOnWhereItWas, TestALineThatIsLateIsNotLeftOut,
 //     FuzzALogThatIsCut). A log that has ended is over when the step was known to be before
 //     it was read (TestALogThatEndsBeforeItsStepGoesOn).
 //  4. What fails for good ends itself alone, and is told at the end

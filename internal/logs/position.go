@@ -16,28 +16,44 @@ import (
 )
 
 // A position is how far a log has been printed. The API can be asked for what comes after
-// a time, but in whole seconds, and a container may print many lines in one, in some order
-// that their times need not have: so which lines of the last second were printed is kept,
-// as hashes. It is of one container. The zero value is the beginning.
+// a time, but in whole seconds, and lines need not have the order of their times: many are
+// of one second, and what writes stdout and what writes stderr look at the clock each for
+// itself, so that a line of 05.999999 may come after one of 06.000001. So which lines of the
+// last second and of the one before it were printed is kept, as hashes. It is of one
+// container. The zero value is the beginning.
 type position struct {
-	second  time.Time
-	printed map[uint64]int // lines from then on, how often each
+	second  time.Time    // the latest that a line was of; zero: none was
+	printed map[mark]int // lines from since on, how often each
 	seed    maphash.Seed
 	said    string // the last line without a time, which is the kubelet's own
+}
+
+// A mark is what is kept of a line.
+type mark struct {
+	second int64 // since 1970
+	hash   uint64
+}
+
+// since is what the log is asked for from; no line comes that is late by more.
+func (p *position) since() time.Time {
+	if p.second.IsZero() {
+		return p.second
+	}
+	return p.second.Add(-time.Second)
 }
 
 // A resumed log is a position, and which lines from there are still to come again.
 type resumed struct {
 	*position
 
-	again map[uint64]int
+	again map[mark]int
 	begun bool // a line has come, or may come, that had not come before
 }
 
 func (p *position) resume() resumed {
 	first := p.printed == nil
 	if first {
-		p.printed, p.seed = map[uint64]int{}, maphash.MakeSeed()
+		p.printed, p.seed = map[mark]int{}, maphash.MakeSeed()
 	}
 	return resumed{position: p, again: maps.Clone(p.printed), begun: first}
 }
@@ -51,18 +67,20 @@ func (r *resumed) take(line string) (text string, fresh bool) {
 		r.begun, r.said = fresh, line
 		return line, fresh
 	}
-	hash := maphash.String(r.seed, line)
-	if r.again[hash] > 0 {
-		r.again[hash]--
+	second := at.Truncate(time.Second)
+	m := mark{second.Unix(), maphash.String(r.seed, line)}
+	if r.again[m] > 0 {
+		r.again[m]--
 		return text, false
 	}
 	r.begun = true
-	if second := at.Truncate(time.Second); second.After(r.second) {
+	if second.After(r.second) {
 		r.second = second
-		clear(r.printed)
+		oldest := r.since().Unix()
+		maps.DeleteFunc(r.printed, func(m mark, _ int) bool { return m.second < oldest })
 	}
-	if !at.Before(r.second) { // or it will not come again
-		r.printed[hash]++
+	if !second.Before(r.since()) { // or it will not come again
+		r.printed[m]++
 	}
 	return text, true
 }
@@ -74,7 +92,7 @@ func (p *printer) read(ctx context.Context, pod types.NamespacedName, container,
 	if pod.Name == "" { // it is not made yet
 		return false, apierrors.NewNotFound(corev1.Resource("pods"), "")
 	}
-	log, err := p.Log(ctx, pod, container, Part{Follow: follow, Since: from.second})
+	log, err := p.Log(ctx, pod, container, Part{Follow: follow, Since: from.since()})
 	if err != nil {
 		return false, err
 	}
