@@ -115,24 +115,9 @@ func (d *decision) tally() (missing []string) {
 // once more. Those of a task that was written down without them, or as passed over, were
 // in no cache then, and are its runs all the same.
 func (d *decision) adopt() {
-	byName, byTask := map[string]*child{}, map[string][]*child{}
-	for i, c := range d.Children {
-		if d.Tally.refOf[i] < 0 {
-			byName[c.Name] = c
-			byTask[c.PipelineTask] = append(byTask[c.PipelineTask], c)
-		}
-	}
+	s := d.strays()
 	for _, t := range d.tasks {
-		made := byTask[t.Name]
-		for i := 0; t.Matrix != nil && len(byTask[""]) > 0 && i < d.config.maxMatrix(); i++ {
-			// Who has lost its label is what it is called (seed 1546).
-			if c := byName[childName(d.Run, t.Name, i, 2)]; c != nil && c.PipelineTask == "" {
-				made = append(slices.Clip(made), c)
-			}
-		}
-		if single := byName[childName(d.Run, t.Name, 0, 1)]; single != nil && single.mayBeOf(t.Name) {
-			made = []*child{single}
-		}
+		made := s.of(t, d.Run, d.config.maxMatrix())
 		if len(made) == 0 {
 			continue
 		}
@@ -148,6 +133,62 @@ func (d *decision) adopt() {
 			t.state, t.reason, t.shown = waiting, "", nil
 		}
 	}
+}
+
+// strays are the children that are tied to no reference: by their own names, and by
+// those of the tasks that they say they are of.
+type strays struct {
+	byName map[kindAndName]*child
+	byTask map[kindAndName][]*child
+}
+
+func (d *decision) strays() strays {
+	s := strays{map[kindAndName]*child{}, map[kindAndName][]*child{}}
+	for i, c := range d.Children {
+		if d.Tally.refOf[i] < 0 {
+			of := kindAndName{c.Kind, c.PipelineTask}
+			s.byName[c.called()] = c
+			s.byTask[of] = append(s.byTask[of], c)
+		}
+	}
+	return s
+}
+
+// of are the runs of a task among them. As long as nothing was written down of the task
+// that is whoever says so, whatever it is called. Later it is only what has a name that we
+// give: a copy that somebody makes of a run has its label and its owner, too, and a task
+// that was done failed by it, or went on.
+func (s strays) of(t *task, run *crds.PipelineRun, most int) (made []*child) {
+	labelled, unlabelled := s.byTask[kindAndName{t.kind(), t.Name}], s.byTask[kindAndName{t.kind(), ""}]
+	if len(labelled)+len(unlabelled) == 0 {
+		return nil
+	}
+	single := childName(run, t.Name, 0, 1)
+	if t.recorded && t.runs[0].Name == single {
+		return nil // it has no other
+	}
+	if c := s.named(t, single); c != nil && !(t.recorded && t.Matrix != nil) {
+		return []*child{c}
+	}
+	open := !t.recorded && t.state != skipped
+	if open {
+		made = slices.Clip(labelled)
+	}
+	for i := 0; t.Matrix != nil && i < most; i++ {
+		// Who has lost its label is what it is called (seed 1546).
+		if c := s.named(t, childName(run, t.Name, i, 2)); c != nil && (!open || c.PipelineTask == "") {
+			made = append(made, c)
+		}
+	}
+	return made
+}
+
+// named is the one of that name, if it may be a run of the task.
+func (s strays) named(t *task, name string) *child {
+	if c := s.byName[kindAndName{t.kind(), name}]; c != nil && c.mayBeOf(t.Name) {
+		return c
+	}
+	return nil
 }
 
 // byNumber sorts names that end in numbers, "-2" before "-10".
