@@ -11,9 +11,10 @@
 //	                              the one backward glance: key → UID, version
 //
 // A store that is busy must not stop the stream: a server ends watches that are
-// not read. (Only the first list can wait: see Room.) So something has to hold what has come and was not taken in. It
-// could hold every event; this holds one entry for each object, which is
-// bounded by the number of objects however long the store takes.
+// not read. (Only the first list can wait: see Room.) So something has to hold
+// what has come and was not taken in. It could hold every event; this holds one
+// entry for each object, which is bounded by the number of objects however long
+// the store takes.
 //
 // It is also where a list becomes changes. A list says what there is; what is
 // new, what has changed and what is gone shows only against what was there.

@@ -7,9 +7,10 @@ import "context"
 //
 // A first list brings everything, and all of it is news: were it taken in as fast as the
 // network brings it, a start would hold the whole of it here, plain, ten times what the
-// consumer makes of it. Nothing is lost by waiting, since nothing follows yet: a page is
-// not asked for before, and a streaming list comes from the server's memory. A
-// watch may not wait so. A server ends those that are not read.
+// consumer makes of it. Nothing is lost by waiting: a page is not asked for before, and a
+// streaming list that its server gives up is asked for again, of which what has come is
+// no news. A watch may not wait so. A server ends those that are not read, and then their
+// changes have to be listed.
 func (f *FIFO) Room(ctx context.Context) {
 	for f.crowded() {
 		select {

@@ -3,17 +3,38 @@ package fifo_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"millrace/fifo"
 )
+
+// shared is a store that producer and consumer use at once.
+type shared struct {
+	sync.Mutex
+	store
+}
+
+func (s *shared) Known(key types.NamespacedName) (types.UID, string, bool) {
+	s.Lock()
+	defer s.Unlock()
+	return s.store.Known(key)
+}
+
+func (s *shared) take(e fifo.Entry) error {
+	s.Lock()
+	defer s.Unlock()
+	return s.store.take(e)
+}
 
 // A first list is news from its first object to its last: it comes no faster than it is
 // taken in. What comes later never waits.
 func TestAFirstListWaitsForTheConsumerAndAWatchDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := store{}
+		s := &shared{store: store{}}
 		q := fifo.New(s, fifo.Config{Crowd: 10})
 		give := func(n int, take func(i int)) (given *int, over chan struct{}) {
 			given, over = new(int), make(chan struct{})

@@ -57,9 +57,10 @@ type Config struct {
 	PagedListOnly bool
 
 	// Room is called before each Item, and may wait until the sink has room for it; it
-	// returns when ctx ends. While it waits nothing is read, and the server's silence is
-	// not held against it. A streaming list has two minutes altogether. Default: nobody
-	// waits.
+	// returns when ctx ends. While it waits nothing is read, and neither the silence nor
+	// the time is held against the server. That may end a streaming list all the same,
+	// where more changes come meanwhile than it keeps for one watch: then what is left is
+	// asked for in pages. Default: nobody waits.
 	Room func(ctx context.Context)
 
 	// WatchTimeout: the server is asked to end each watch after a random time

@@ -68,6 +68,9 @@ type listing struct {
 	items int
 	gap   bool
 	stamp uint64 // what was refused after it, this list has refused
+
+	deadline *time.Timer   // ends one that is streamed; nil for pages
+	patience time.Duration // how long the deadline was from the beginning; it grows by what the sink was waited for
 }
 
 // page reads one answer.
@@ -118,10 +121,23 @@ func (l *listing) item(ctx context.Context, o *wire.Object, err error) error {
 
 // give offers an object to the sink, once that has room for it.
 func (l *listing) give(ctx context.Context, event wire.EventType, o *wire.Object) {
-	if l.r.cfg.Room != nil {
-		l.r.cfg.Room(ctx)
-	}
+	l.awaitRoom(ctx)
 	l.gap = !l.r.give(event, o, l.r.sink.Item) || l.gap
+}
+
+// awaitRoom waits for the sink, which is not the server's fault: the deadline stands still.
+func (l *listing) awaitRoom(ctx context.Context) {
+	if l.r.cfg.Room == nil {
+		return
+	}
+	from := time.Now()
+	running := l.deadline != nil && l.deadline.Stop()
+	l.r.cfg.Room(ctx)
+	if running {
+		now := time.Now()
+		l.patience += now.Sub(from)
+		l.deadline.Reset(l.patience - now.Sub(l.began))
+	}
 }
 
 func (l *listing) unreadable(err error) {

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -130,6 +131,24 @@ func TestAListWaitsForRoom(t *testing.T) {
 			40s item b@7
 			40s commit 9
 			40s add c@11
+		`)
+	})
+	var long []act
+	for i := range 7 { // 140 s
+		long = append(long, event("ADDED", pod(fmt.Sprint("a", i), fmt.Sprint(i+1))))
+	}
+	tell(t, patience, []answer{append(long, endOfInitial("9"), open)}, func(s *story) {
+		s.after(144*time.Second, `
+			0s WATCHLIST
+			0s begin
+			20s item a0@1
+			40s item a1@2
+			1m0s item a2@3
+			1m20s item a3@4
+			1m40s item a4@5
+			2m0s item a5@6
+			2m20s item a6@7
+			2m20s commit 9
 		`)
 	})
 	patience.PagedListOnly = true
