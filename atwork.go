@@ -40,7 +40,7 @@ func (w atWork) run(o interface {
 
 // owner says whether a run that owns the object is known, and has not ended. While the
 // first lists come, one may not be known yet: then what it owns is packed, and plain again
-// when somebody has read it twice. The other way round, all pods of a cluster would be
+// when it is read for the third time. The other way round, all pods of a cluster would be
 // plain at once if they are there before the runs.
 func (w atWork) owner(o *wire.Object) bool {
 	for run := range w.owners(o) {

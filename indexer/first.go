@@ -8,11 +8,6 @@ import (
 	"millrace/wire"
 )
 
-// many is how many objects of a first list are plain before any is packed: some
-// megabytes. A smaller list is there sooner if nobody packs meanwhile, and the first
-// dictionary is the better the more it is chosen from.
-const many = 1024
-
 // firstList is what a Packer has done of the list that a store begins with.
 type firstList struct {
 	waiting []types.NamespacedName // have come, and nobody has looked yet whether they rest
@@ -29,7 +24,8 @@ type firstList struct {
 // more of it is ever plain than is at work, or waits before the store (see fifo's Room).
 // A start needs the memory for what it comes to then, and not for ten times as much.
 //
-// After the first list it does nothing.
+// After the first list it does nothing. A sweep that falls into the list goes on with what
+// Handle has not packed, and Handle waits for it.
 func (p *Packer) Handle(c Change) {
 	if !c.Initial || c.New == nil {
 		return
@@ -47,7 +43,7 @@ func (p *Packer) Handle(c Change) {
 // crowd is how many wait before they are looked at.
 func (p *Packer) crowd() int {
 	if p.dictionary == nil {
-		return many
+		return p.cfg.Crowd
 	}
 	return batch
 }

@@ -23,15 +23,20 @@ type PackConfig struct {
 	Every time.Duration
 
 	// Live says whether somebody is at work for an object, such as its owner:
-	// then it stays plain. nil says that nobody is. It is called by Run, without
-	// a lock, and may read any store.
+	// then it stays plain. nil says that nobody is. It is called by Run, and by Handle,
+	// without a lock of a store, and may read any store.
 	Live func(*wire.Object) bool
+
+	// Crowd is how many objects of the first list may be plain before Handle packs any, 64
+	// at least. 0 is 1024, some megabytes: a smaller list is there sooner if nobody packs meanwhile,
+	// and the first dictionary is the better the more it is chosen from.
+	Crowd int
 
 	Trace PackTrace
 }
 
 // PackTrace is told what a Packer does. Any of it may be nil. It is called by
-// Run, without a lock.
+// Run or Sweep, without a lock.
 type PackTrace struct {
 	// Swept comes after each sweep.
 	Swept func(Sweep)
@@ -45,8 +50,7 @@ type Sweep struct {
 	// Dictionary says that a new one was made for this sweep.
 	Dictionary bool
 	// Ratio is the size of what was packed by its size before; 0 if nothing was. Freed is
-	// how many bytes less that is. Both count those, too, that stay plain after all, as
-	// somebody has read or written them meanwhile: they are Idle - Packed at the most.
+	// how many bytes less that is.
 	Ratio float64
 	Freed int64
 	Took  time.Duration
@@ -93,6 +97,10 @@ func NewPacker(x *Indexer, cfg PackConfig) *Packer {
 	if cfg.Every <= 0 {
 		cfg.Every = min(time.Minute, cfg.After)
 	}
+	if cfg.Crowd <= 0 {
+		cfg.Crowd = 1024
+	}
+	cfg.Crowd = max(cfg.Crowd, enough)
 	if cfg.Live == nil {
 		cfg.Live = func(*wire.Object) bool { return false }
 	}
@@ -131,32 +139,37 @@ func (p *Packer) Run(ctx context.Context) error {
 // Sweep is one turn of Run: the clock goes on, and what is idle is packed, as
 // far as ctx allows. Use it instead of Run, not beside it.
 func (p *Packer) Sweep(ctx context.Context) error {
+	s, err := p.sweep(ctx)
+	if err == nil && p.cfg.Trace.Swept != nil {
+		p.cfg.Trace.Swept(s)
+	}
+	return err
+}
+
+func (p *Packer) sweep(ctx context.Context) (Sweep, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	begin := time.Now()
 	p.x.policy.clock.Add(1)
 	s, size, err := p.endFirst()
 	if err != nil {
-		return err
+		return s, err
 	}
 	idle := p.idle()
 	s.Idle += len(idle)
 	if err := p.learn(idle, &s); err != nil {
-		return err
+		return s, err
 	}
 	if p.dictionary != nil && len(idle) > 0 {
 		packed, err := p.pack(ctx, idle, &s)
 		if err != nil {
-			return err
+			return s, err
 		}
 		size.join(packed)
 	}
 	s.Ratio, s.Freed = size.ratio(), int64(size.before-size.after)
 	s.Took = time.Since(begin)
-	if p.cfg.Trace.Swept != nil {
-		p.cfg.Trace.Swept(s)
-	}
-	return nil
+	return s, nil
 }
 
 // idle is what should be packed.
@@ -218,13 +231,12 @@ func (p *Packer) packWith(ctx context.Context, with *wire.Packer, idle []found, 
 			p.x.policy.written(f.read, false) // or it would be tried again in every sweep
 			continue
 		}
-		size.add(f.cell.plain, packed)
 		if done = append(done, packedCell{f, packed}); len(done) == batch {
-			n += p.x.swapIn(done)
+			n += p.x.swapIn(done, size)
 			done = done[:0]
 		}
 	}
-	return n + p.x.swapIn(done)
+	return n + p.x.swapIn(done, size)
 }
 
 // packedCell is an object that has been packed, and what was found of it then.
@@ -234,12 +246,13 @@ type packedCell struct {
 }
 
 // swapIn puts packed objects into their places, save those that have been
-// written or read meanwhile, and returns how many that were.
-func (x *Indexer) swapIn(done []packedCell) (n int) {
+// written or read meanwhile, and returns how many that were, and adds up their sizes.
+func (x *Indexer) swapIn(done []packedCell, size *sizes) (n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, d := range done {
 		if x.policy.old(d.read.Load()) && x.swapLocked(d.found, cell{packed: d.packed}) {
+			size.add(d.cell.plain, d.packed)
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -217,6 +218,55 @@ func TestALargeFirstListIsPackedWhileItComes(t *testing.T) {
 			t.Errorf("the second sweep tells of %+v", s)
 		}
 	})
+}
+
+// Whoever reads meets Handle and a sweep that falls into the list; nobody sees more of it
+// than time.
+func TestReadersAndSweepsMeetAFirstList(t *testing.T) {
+	x := indexer.New("things")
+	packer := indexer.NewPacker(x, indexer.PackConfig{After: 1, Every: 1, Crowd: 64})
+	q := fifo.New(x, fifo.Config{Crowd: 8})
+	pods := crowd(t, 600)
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := x.Run(ctx, q, packer.Handle); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 2 {
+		all.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if o, ok := x.Object(pods[i%len(pods)].Key()); ok && o.ResourceVersion() != pods[i%len(pods)].ResourceVersion() {
+					t.Errorf("%s is read as %s", pods[i%len(pods)], o)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for ctx.Err() == nil {
+			if err := packer.Sweep(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	q.Begin()
+	for _, o := range pods {
+		q.Room(ctx)
+		if err := q.Item(o); err != nil {
+			t.Error(err)
+		}
+	}
+	q.Commit("600")
+	<-x.Synced()
+	stop()
+	all.Wait()
+	if s := x.Stats(); s.Objects != 600 || s.Packs == 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A list that is read by its handlers, or changes while it comes, is left to the sweeps.

@@ -36,7 +36,7 @@ func startOurs(t *testing.T, told script, resync time.Duration) *side {
 	x := indexer.New(r.Resource)
 	label := indexer.AddIndex(x, "label", indexer.Label(r.label))
 	owner := indexer.AddIndex(x, "owner", indexer.OwnerUID)
-	f := fifo.New(x, fifo.Config{Transform: transform.Chain(s.refuseOnce, transform.Default())})
+	f := fifo.New(x, fifo.Config{Crowd: 2, Transform: transform.Chain(s.refuseOnce, transform.Default())})
 	cfg := reflector.Config{Format: wire.JSON, ResyncPeriod: resync, Rand: rand.NewPCG(1, 1)}
 	if r.typed {
 		cfg.Format = wire.Protobuf
@@ -44,12 +44,19 @@ func startOurs(t *testing.T, told script, resync time.Duration) *side {
 	if told.ours.Facets {
 		cfg.Facets = r.facets
 	}
+	cfg.Room = f.Room
+	handlers := []func(indexer.Change){s.weChange}
+	var packer *indexer.Packer
+	if told.ours.Packed {
+		packer = indexer.NewPacker(x, indexer.PackConfig{After: packAfter, Every: packAfter / 4, Crowd: 2})
+		handlers = append(handlers, packer.Handle)
+	}
 	stages := []func(context.Context) error{
 		reflector.New(s.ourClient(t), r.Resource, f, cfg).Run,
-		func(ctx context.Context) error { return x.Run(ctx, f, s.weChange) },
+		func(ctx context.Context) error { return x.Run(ctx, f, handlers...) },
 	}
-	if told.ours.Packed {
-		stages = append(stages, indexer.NewPacker(x, indexer.PackConfig{After: packAfter, Every: packAfter / 4}).Run)
+	if packer != nil {
+		stages = append(stages, packer.Run)
 	}
 	s.held = func() held { return r.weHold(t, x, label, owner, told.ours) }
 	stop := runAll(t, stages)
