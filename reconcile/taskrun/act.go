@@ -109,9 +109,6 @@ func verb(action Action) string {
 }
 
 func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observation, action Action) (again bool, err error) {
-	pod := func(name string) types.NamespacedName {
-		return types.NamespacedName{Namespace: key.Namespace, Name: name}
-	}
 	switch a := action.(type) {
 	case PatchMetadata:
 		return call.Judged(&o.Unstorable, r.patchMetadata(ctx, key, o, a))
@@ -126,17 +123,14 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	case CreateRequest:
 		return r.createRequest(ctx, o, a.Request)
 	case DeletePod:
-		if err := r.confirm(ctx, key, o); err != nil {
-			return false, err
-		}
-		version, err := r.parts.Client.DeletePod(ctx, pod(a.Name), a.UID, a.Version)
+		version, err := r.deletePod(ctx, key, o, a)
 		if apierrors.IsConflict(err) {
-			r.parts.Gate.Doubt(key) // the cache may be long in coming to what has changed
+			r.parts.Gate.Doubt(key) // a cache may be long in coming to what has changed
 		}
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
 	case StopPod:
-		version, err := r.parts.Client.StopPod(ctx, pod(a.Name), a.UID)
+		version, err := r.parts.Client.StopPod(ctx, types.NamespacedName{Namespace: key.Namespace, Name: a.Name}, a.UID)
 		r.parts.Gate.Wrote(key, r.parts.Caches.Pods, version)
 		return false, err
 	case FallBack:
@@ -145,6 +139,13 @@ func (r *Reconciler) do(ctx context.Context, key types.NamespacedName, o *observ
 	default:
 		panic(fmt.Sprintf("action %T", action))
 	}
+}
+
+func (r *Reconciler) deletePod(ctx context.Context, key types.NamespacedName, o *observation, a DeletePod) (resourceVersion string, err error) {
+	if err := r.confirm(ctx, key, o); err != nil {
+		return "", err
+	}
+	return r.parts.Client.DeletePod(ctx, types.NamespacedName{Namespace: key.Namespace, Name: a.Name}, a.UID, a.Version)
 }
 
 // confirm asks the server whether the run is still what was observed, since a

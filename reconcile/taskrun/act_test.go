@@ -600,3 +600,25 @@ func TestARequestOfAnEarlierRunIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// A run that is out of time has changed on the server, and the watch of runs stands still.
+// That its pod is not deleted for what was observed is no reason to observe the same again:
+// the server is asked, and the run ends.
+func TestARunThatHasChangedBeforeItsPodIsDeletedIsReadAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, oneStep+"  timeout: 10s\n")
+		c.settle(nil)
+		c.kubelet(running())
+		c.settle(nil)
+		c.server.freeze()
+		c.server.put(must(merge(c.server.raw, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))))
+		time.Sleep(11 * time.Second)
+		if result := c.reconcile(); !result.Requeue || c.pod() == nil || !c.gate.doubt {
+			t.Fatalf("%+v, in doubt: %t, the pod is there: %t", result, c.gate.doubt, c.pod() != nil)
+		}
+		c.reconcile()
+		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonTimedOut) || c.pod() != nil {
+			t.Errorf("the run is %s, the pod is there: %t", reason, c.pod() != nil)
+		}
+	})
+}
