@@ -622,3 +622,35 @@ func TestARunThatHasChangedBeforeItsPodIsDeletedIsReadAnew(t *testing.T) {
 		}
 	})
 }
+
+// The cache shows a pod that could not mount the entrypoint's image, and had trouble for a
+// moment only, or has gone since: new pods of other runs are made as before for that.
+func TestImageVolumesAreGivenUpByTheServersPodAlone(t *testing.T) {
+	trouble := corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "step-a", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitCreateError, Message: "no such device"}},
+	}}}
+	for name, story := range map[string]struct {
+		happens func(c *cluster)
+		mode    Mode
+		stays   bool
+	}{
+		"it has begun":     {func(c *cluster) { c.kubelet(running()) }, ModeImageVolume, true},
+		"it has gone":      {func(c *cluster) { clear(c.server.pods) }, ModeImageVolume, false},
+		"it is as it was":  {func(*cluster) {}, ModeInitContainer, false},
+		"it still does so": {func(c *cluster) { c.kubelet(trouble) }, ModeInitContainer, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, oneStep)
+				c.settle(nil)
+				c.kubelet(trouble)
+				c.server.freeze()
+				story.happens(c)
+				c.reconcile()
+				if mode, _ := c.rec.injector.mode(ModeAuto, time.Now()); mode != story.mode || (c.pod() != nil) != story.stays {
+					t.Errorf("new pods get the entrypoint by %s, the pod stays: %t", mode, c.pod() != nil)
+				}
+			})
+		})
+	}
+}

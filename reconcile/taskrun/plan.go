@@ -698,11 +698,7 @@ func (d decision) untilTimeout(status crds.TaskRunStatus) time.Duration {
 func (d decision) follow() Plan {
 	pod := d.Pod
 	if because := imageVolumeTrouble(pod, d.config); because != "" && d.MayFallBack && pod.DeletionTimestamp == nil {
-		return Plan{
-			Why:     "the pod cannot mount the entrypoint's image",
-			Actions: []Action{FallBack{because}, DeletePod{pod.Name, pod.UID, pod.ResourceVersion}},
-			Requeue: time.Second,
-		}
+		return d.fallBack(because)
 	}
 	status := d.adopt()
 	unbegun := !podBegun(pod) && !begun(status.Steps)
@@ -727,6 +723,19 @@ func (d decision) follow() Plan {
 		return d.awaitClaims(status, d.await(status, until))
 	}
 	return d.running("steps are running", status)
+}
+
+// fallBack replaces a pod that cannot mount the entrypoint's image. All new pods are made
+// otherwise then, which is not done on the word of a cache: the pod may have begun.
+func (d decision) fallBack(because string) Plan {
+	if !d.PodSought {
+		return Plan{Why: "the pod cannot mount the entrypoint's image, as the cache has it", FindPod: true}
+	}
+	return Plan{
+		Why:     "the pod cannot mount the entrypoint's image",
+		Actions: []Action{FallBack{because}, d.removeUnbegun()},
+		Requeue: time.Second,
+	}
 }
 
 // running tells what the steps are at.
