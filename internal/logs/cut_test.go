@@ -213,6 +213,70 @@ func TestALogThatEndsBeforeItsStepGoesOn(t *testing.T) {
 	})
 }
 
+// A last line without an end is waited for until the step is known to have ended; by then
+// its pod may be gone. Then what had come of it is printed, and only of what may be missing
+// is it said, whether the run is over or just the step.
+func TestWhatCameOfALogIsPrintedWhenItsPodIsGone(t *testing.T) {
+	noPod := apierrors.NewNotFound(corev1.Resource("pods"), "build-pod")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	one, two := stamped(at, "one"), strings.TrimSuffix(stamped(at, "two"), "\n")
+	for name, c := range map[string]struct {
+		lines []string
+		cuts  []cut
+		want  []string
+	}{
+		"the last line has no end": {[]string{one, two}, []cut{{1000, io.EOF}}, []string{"[s] one", "[s] two"}},
+		"it is the only one":       {[]string{two}, []cut{{1000, io.EOF}}, []string{"[s] two"}},
+		"there is no line":         {nil, []cut{{1000, io.EOF}}, nil},
+		"cut in the last line": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}},
+			[]string{"[s] one", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+		"cut in the last line, and then before it": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}, {len(one) - 1, errReset}},
+			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+		"cut in the last line, and then sooner in it": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}, {len(one+two) - 2, errReset}},
+			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+		"cut in the time of a line": {[]string{one, two}, []cut{{len(one) + 9, errReset}},
+			[]string{"[s] one", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+		"never read": {[]string{one, two}, nil, []string{"-- pod build-pod is gone, and the log of step s with it"}},
+	} {
+		for only, end := range map[string]func(*stage){
+			"the run is over": func(s *stage) { s.ends("build", "s") },
+			"just the step":   func(s *stage) { s.change(func() { s.taskRuns["build"] = ended(run("build", "s"), "s") }) },
+		} {
+			t.Run(name+", "+only, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStage()
+					s.taskRuns["build"] = run("build", "s")
+					s.tapes["build-pod/step-s"] = &tape{lines: c.lines, cuts: append(slices.Clone(c.cuts), slices.Repeat([]cut{{0, noPod}}, 9)...)}
+					got, err := follow(t, s, Config{}, func() {
+						time.Sleep(time.Minute)
+						end(s)
+						time.Sleep(time.Minute)
+						s.ends("build", "s")
+					})
+					if err != nil {
+						t.Error(err)
+					}
+					same(t, got+"--\n", append(c.want, "--")...)
+				})
+			})
+		}
+	}
+}
+
+// Who gives up prints what had come, too.
+func TestWhatCameOfALogIsPrintedWhenItFails(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := newStage()
+	s.taskRuns["build"] = run("build", "s")
+	s.tapes["build-pod/step-s"] = &tape{lines: []string{stamped(at, "one"), stamped(at, "two")}, cuts: []cut{{len(stamped(at, "one")+stamped(at, "two")) - 2, errReset}}}
+	var out strings.Builder
+	err := Print(t.Context(), s, types.NamespacedName{Namespace: "ci", Name: "build"}, Config{}, &out)
+	if !errors.Is(err, errReset) {
+		t.Error(err)
+	}
+	same(t, out.String(), "[s] one", "[s] tw")
+}
+
 // pipelineOf is ci/build of two tasks that run, each with a step s.
 func pipelineOf(s *stage, tasks ...string) {
 	r := &crds.PipelineRun{}
@@ -400,7 +464,7 @@ func TestARunWithoutAPodHasNoLogs(t *testing.T) {
 
 // However often a log is cut, and wherever, gently or not, each of its lines is printed
 // once, in their order; though many have one time, or one that is earlier by up to a second
-// than that of a line before.
+// than that of a line before. What is kept of a line without its end is the next one's.
 func FuzzALogThatIsCut(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x04\x03\x00\x02\x02"), []byte("\x20\x41\x60\x05"))
 	f.Add(bytes.Repeat([]byte{1, 2, 0, 3}, 30), bytes.Repeat([]byte{200, 31, 77}, 20))
@@ -421,6 +485,9 @@ func FuzzALogThatIsCut(f *testing.F) {
 			log.lines = append(log.lines, stamped(at, text))
 			want += "[s] " + text + "\n"
 		}
+		if n := len(steps); n%2 == 1 {
+			log.lines[n-1] = strings.TrimSuffix(log.lines[n-1], "\n")
+		}
 		for _, b := range cuts {
 			log.cuts = append(log.cuts, cut{1 + int(b>>1)*3, []error{io.EOF, errReset}[b&1]})
 		}
@@ -432,6 +499,10 @@ func FuzzALogThatIsCut(f *testing.F) {
 		for range cuts {
 			if _, err := p.read(t.Context(), types.NamespacedName{Name: "p"}, "c", "s", &from, true); err != nil && !errors.Is(err, errReset) {
 				t.Fatal(err)
+			}
+			was := from // what is held is the beginning of the line that is next
+			if rest := was.rest(); rest != "" && !strings.HasPrefix(want, out.String()+"[s] "+rest) {
+				t.Fatalf("printed\n%swould be\n[s] %s\nwant\n%s", out.String(), rest, want)
 			}
 		}
 		if _, err := p.read(t.Context(), types.NamespacedName{Name: "p"}, "c", "s", &from, false); err != nil || out.String() != want {

@@ -23,8 +23,10 @@
 //     (TestWhatNobodyMayReadEndsAtOnce, TestWhoHasGoneIsPrintedNothing).
 //  5. Without Follow nothing is waited for, or tried again: what is there by now is shown.
 //     (TestWithoutFollowNothingIsWaitedFor)
-//  6. A log that is not there any more is said to be, and the others are shown.
-//     (TestAPodThatIsGoneIsSaidToBe)
+//  6. A log that is not there any more, or of which more may have been, is said to be, and
+//     the others are shown (TestAPodThatIsGoneIsSaidToBe). What came of it before is
+//     printed, to the last letter
+//     (TestWhatCameOfALogIsPrintedWhenItsPodIsGone, TestWhatCameOfALogIsPrintedWhenItFails).
 //  7. Why a run has failed is the last word. (TestTheLastWordIsWhyItFailed)
 //  8. Lines of a log are printed as they are, colours and all; names and messages, which
 //     anybody may have written, as text that steers no terminal.

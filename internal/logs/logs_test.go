@@ -202,6 +202,12 @@ func TestAPodThatIsGoneIsSaidToBe(t *testing.T) {
 	done(&r.Status.Conditions, corev1.ConditionTrue, "Succeeded", "")
 	s.taskRuns["build"] = r
 	same(t, printed(t, s, Config{}), "-- pod build-pod is gone, and the log of step a with it")
+	s.taskRuns["build"] = run("build", "a") // which nobody has seen end
+	same(t, printed(t, s, Config{}), "-- pod build-pod is gone, and the log of step a with it")
+	s.taskRuns["build"].Status.PodName = "" // not yet
+	if got := printed(t, s, Config{}); got != "" {
+		t.Errorf("printed\n%s", got)
+	}
 }
 
 func TestWithoutFollowNothingIsWaitedFor(t *testing.T) {

@@ -26,6 +26,8 @@ type position struct {
 	printed map[mark]int // lines from since on, how often each
 	seed    maphash.Seed
 	said    string // the last line without a time, which is the kubelet's own
+	held    string // what has come of the line after those printed, while its end has not
+	whole   bool   // the stream that was read last ended by itself, and was not cut
 }
 
 // A mark is what is kept of a line.
@@ -60,20 +62,23 @@ func (p *position) resume() resumed {
 
 // take is the text of a line; false if it was printed already.
 func (r *resumed) take(line string) (text string, fresh bool) {
-	stamp, text, _ := strings.Cut(line, " ")
-	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		fresh = r.begun || line != r.said
-		r.begun, r.said = fresh, line
-		return line, fresh
+	at, text := timed(line)
+	if at.IsZero() {
+		if !r.begun && line == r.said {
+			return text, false
+		}
+		r.begun, r.held, r.said = true, "", line
+		return text, true
 	}
 	second := at.Truncate(time.Second)
 	m := mark{second.Unix(), maphash.String(r.seed, line)}
 	if r.again[m] > 0 {
-		r.again[m]--
+		if r.again[m]--; r.again[m] == 0 {
+			delete(r.again, m)
+		}
 		return text, false
 	}
-	r.begun = true
+	r.begun, r.held = true, ""
 	if second.After(r.second) {
 		r.second = second
 		oldest := r.since().Unix()
@@ -85,9 +90,39 @@ func (r *resumed) take(line string) (text string, fresh bool) {
 	return text, true
 }
 
+// hold keeps a line whose end has not come: the log may not be there to be read again.
+// While lines are still to come again it is one of these; and of the one line that is held,
+// the most that has come is kept.
+func (r *resumed) hold(line string) {
+	if (r.begun || len(r.again) == 0) && !strings.HasPrefix(r.held, line) {
+		r.held = line
+	}
+}
+
+// rest is the text of the line that is held, which is so no more; "" if there is none.
+func (p *position) rest() string {
+	line := p.held
+	if p.held = ""; !strings.Contains(line, " ") {
+		return "" // it was cut within its time
+	}
+	_, text := timed(line)
+	return text
+}
+
+// timed is when a line was printed, and the line; what has no time has the zero one.
+func timed(line string) (at time.Time, text string) {
+	stamp, text, _ := strings.Cut(line, " ")
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return time.Time{}, line
+	}
+	return at, text
+}
+
 // read prints what a log says from a position on, and moves that. Lasted tells whether
 // there was a line, or it was waited for for a while. A last line without an end is printed
-// as a line where the container has ended; where it has not, it comes again as a whole.
+// as a line where the container has ended; where it has not, it is held, and comes again as
+// a whole.
 func (p *printer) read(ctx context.Context, pod types.NamespacedName, container, label string, from *position, follow bool) (lasted bool, err error) {
 	if pod.Name == "" { // it is not made yet
 		return false, apierrors.NewNotFound(corev1.Resource("pods"), "")
@@ -102,21 +137,30 @@ func (p *printer) read(ctx context.Context, pod types.NamespacedName, container,
 	reader, resumed := bufio.NewReader(log), from.resume()
 	for {
 		line, err := reader.ReadString('\n')
-		whole := err == nil || errors.Is(err, io.EOF) && line != "" && !follow
-		if whole {
+		if from.whole = errors.Is(err, io.EOF); err == nil || from.whole && line != "" && !follow {
 			if text, fresh := resumed.take(strings.TrimSuffix(line, "\n")); fresh {
 				lasted = true
-				if failed := p.paper.line(label, text); failed != nil {
-					p.stop(failed)
+				if failed := p.print(label, text); failed != nil {
 					return lasted, failed
 				}
 			}
+		} else {
+			resumed.hold(line)
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case from.whole:
 			return lasted, nil
 		case err != nil:
 			return lasted, err
 		}
 	}
+}
+
+// print prints a line of a log. Where that cannot be, all ends.
+func (p *printer) print(label, text string) error {
+	err := p.paper.line(label, text)
+	if err != nil {
+		p.stop(err)
+	}
+	return err
 }

@@ -56,34 +56,36 @@ func (p *printer) attempt(ctx context.Context, key types.NamespacedName, run *cr
 
 // step prints the log of one container, once it is there, and to its end. A log that ends
 // while nobody has seen the container end may have been cut, too: so the last time it is
-// read is when that was seen.
+// read is when that was seen. Where that cannot be, as the pod is gone, what came of a line
+// without its end is printed as it is.
 func (p *printer) step(ctx context.Context, key types.NamespacedName, run *crds.TaskRun, attempt int, label string, c container) (*crds.TaskRun, error) {
 	from, tries, quiet := position{}, p.tries(), pause(0)
+	label += c.label
+	defer p.rest(label, &from)
 	for {
 		over := run.IsDone() || len(run.Status.RetriesStatus) > attempt
-		ended := over || c.ended(run)
+		last := over || !p.Follow || c.ended(run)
 		pod := types.NamespacedName{Namespace: key.Namespace, Name: podOf(run, attempt)}
 		if pod.Name == "" && over { // it never had one
 			return run, nil
 		}
-		lasted, err := p.read(ctx, pod, c.name, label+c.label, &from, p.Follow && !ended)
+		lasted, err := p.read(ctx, pod, c.name, label, &from, !last)
 		if lasted {
 			tries, quiet = p.tries(), 0
 		}
 		switch {
 		case ctx.Err() != nil:
 			return run, context.Cause(ctx)
-		case err == nil && (ended || !p.Follow):
+		case err == nil && last:
 			return run, nil
 		case err == nil:
 			run, err = p.soon(ctx, key, run, quiet.next(mostQuiet))
-		case over && apierrors.IsNotFound(err):
-			p.paper.notef("pod %s is gone, and the log of %s with it", pod.Name, c)
+		case apierrors.IsNotFound(err) && last && pod.Name != "":
+			p.gone(pod.Name, c, label, &from)
+			return run, nil
+		case (apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)) && last: // it never began, or has not
 			return run, nil
 		case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
-			if ended || !p.Follow { // it never began, or has not
-				return run, nil
-			}
 			run, err = later(ctx, p, crds.ResourceTaskRuns, key, run, p.TaskRun)
 		default:
 			if err = tries.again(ctx, err); err != nil {
@@ -93,6 +95,26 @@ func (p *printer) step(ctx context.Context, key types.NamespacedName, run *crds.
 		if err != nil {
 			return run, err
 		}
+	}
+}
+
+// rest prints what is held of a last line.
+func (p *printer) rest(label string, from *position) {
+	if text := from.rest(); text != "" {
+		_ = p.print(label, text) // which has ended all of it, and says why
+	}
+}
+
+// gone prints what is left of the log of a pod that is gone, and tells what is not.
+func (p *printer) gone(pod string, c container, label string, from *position) {
+	begun := !from.second.IsZero() || from.said != "" || from.held != ""
+	p.rest(label, from)
+	switch {
+	case from.whole: // it was read to its end before
+	case begun:
+		p.paper.notef("pod %s is gone, and the rest of the log of %s with it", pod, c)
+	default:
+		p.paper.notef("pod %s is gone, and the log of %s with it", pod, c)
 	}
 }
 
