@@ -67,7 +67,10 @@ const (
 	// Requeued: Result{Requeue: true}, nil. The key runs after a delay that grows from
 	// a tenth of a second to five seconds, until a run that asks for nothing.
 	Requeued Outcome = "requeue"
-	// Failed: an error, a panic, or a timeout. As Requeued, and logged.
+	// Failed: an error, a panic, or a timeout. Logged; the key runs after a delay that
+	// grows with its failures, as the queue's limiter has it. After a conflict it is
+	// Requeued's; after an error of the server's, or for want of a right, it is
+	// PoolConfig.TroubleCeiling at most; a key that panics and panics waits longer.
 	Failed Outcome = "error"
 	// FailedForGood: a Terminal error. Logged; the failures are forgotten and
 	// the key is not tried again by itself.

@@ -51,10 +51,12 @@ type Client interface {
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	// DeletePod deletes the pod if it still has that UID; a pod that is gone, or is
 	// another one by now, is no error. With a version it has to have that as well, and
-	// whatever has changed is a conflict. The resource version is that of a pod which
-	// takes its time to go, else empty.
+	// is a conflict if it has not, or is another one: what was to be deleted may have
+	// changed before it went. The resource version is that of a pod which takes its time
+	// to go, else empty.
 	DeletePod(ctx context.Context, key types.NamespacedName, uid types.UID, version string) (resourceVersion string, err error)
-	// StopPod has the kubelet end the pod's containers and keep the pod, likewise.
+	// StopPod has the kubelet end the pod's containers and keep the pod; the rest is as
+	// with DeletePod without a version.
 	StopPod(ctx context.Context, key types.NamespacedName, uid types.UID) (resourceVersion string, err error)
 }
 

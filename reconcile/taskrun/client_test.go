@@ -100,7 +100,8 @@ func TestWritesOnTheWire(t *testing.T) {
 }
 
 // A pod that is gone, or has been replaced by another one of its name, needs no
-// deleting and no stopping.
+// deleting and no stopping. One that was to be as it was looked at, and is another, is
+// looked at again: a server answers both with the same conflict.
 func TestGoneIsNoError(t *testing.T) {
 	for _, reason := range []metav1.StatusReason{metav1.StatusReasonNotFound, metav1.StatusReasonConflict} {
 		code := map[metav1.StatusReason]int{metav1.StatusReasonNotFound: 404, metav1.StatusReasonConflict: 409}[reason]

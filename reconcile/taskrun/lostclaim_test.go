@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"millrace/crds"
 )
@@ -82,27 +83,34 @@ func TestAClaimIsLostBeforeThePodBeginsByTheServersPodAlone(t *testing.T) {
 	}
 }
 
-// Between the look at the pod and its deletion its step begins: it stays, and is looked
-// at again.
+// Between the look at the pod and its deletion its step begins, be it that of a pod which
+// has come in its place: it stays, and is looked at again.
 func TestAPodThatBeginsBeforeItIsDeletedIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, retriedWithAClaim)
-		c.settle(nil)
-		clear(c.server.claims)
-		time.Sleep(10 * time.Second)
-		c.server.onFault = func() { c.kubelet(running()) }
-		before := len(c.server.calls)
-		c.server.freeze()
-		// get claim, get pod, get taskrun; then the pod is deleted
-		c.server.faults[before+3] = late
-		if result := c.reconcile(); !result.Requeue || c.pod() == nil {
-			t.Fatalf("%+v, the pod is %v, and these were the calls: %v", result, c.pod(), c.server.calls[before:])
-		}
-		c.settle(nil)
-		if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonRunning) || len(c.server.run.Status.RetriesStatus) != 0 {
-			t.Errorf("the run is %s, after %d attempts", reason, len(c.server.run.Status.RetriesStatus))
-		}
-	})
+	for _, uid := range []types.UID{"pod-uid-1", "of another"} {
+		t.Run(string(uid), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, retriedWithAClaim)
+				c.settle(nil)
+				clear(c.server.claims)
+				time.Sleep(10 * time.Second)
+				before := len(c.server.calls)
+				c.server.freeze()
+				// get claim, get pod, get taskrun; then the pod is deleted
+				c.server.faults[before+3] = late
+				c.server.onFault = func() {
+					c.pod().UID = uid
+					c.kubelet(running())
+				}
+				if result := c.reconcile(); !result.Requeue || c.pod() == nil {
+					t.Fatalf("%+v, the pod is %v, and these were the calls: %v", result, c.pod(), c.server.calls[before:])
+				}
+				c.settle(nil)
+				if reason := c.server.run.Succeeded().Reason; reason != string(crds.TaskRunReasonRunning) || len(c.server.run.Status.RetriesStatus) != 0 {
+					t.Errorf("the run is %s, after %d attempts", reason, len(c.server.run.Status.RetriesStatus))
+				}
+			})
+		})
+	}
 }
 
 // The cache shows a pod that waits, the server has none: it may be behind with the run,
