@@ -3,6 +3,7 @@ package why
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,10 +19,12 @@ import (
 // read it too (docs/operating.md).
 const claimAnnotation = "millrace/claim"
 
-// whom are the pods to ask about a namespace, one at least: that of who works on it, or,
-// where no Lease names a pod, all that are ready. A claim stays on the Lease of a pod that
-// was killed until another takes it; but then there is no such pod any more.
-func (at Install) whom(ctx context.Context, core typedcorev1.PodsGetter, leases coordination.LeasesGetter, namespace string) ([]string, error) {
+// whom are the pods to ask about a namespace, one at least, and in which order: who leads;
+// who has claimed the namespace, for which one who leads may wait yet and stand by until
+// then; and, where no Lease names a pod or not all may be read, any that is ready. A claim
+// stays on the Lease of a pod that was killed until another takes it; but then there is no
+// such pod any more.
+func (at Install) whom(ctx context.Context, core typedcorev1.PodsGetter, leases coordination.LeasesGetter, namespace string) (found []string, err error) {
 	pods, err := core.Pods(at.Namespace).List(ctx, metav1.ListOptions{LabelSelector: at.Labels})
 	if err != nil {
 		return nil, fmt.Errorf("look for the controller's pods: %w", err)
@@ -29,7 +32,14 @@ func (at Install) whom(ctx context.Context, core typedcorev1.PodsGetter, leases 
 	if len(pods.Items) == 0 {
 		return nil, fmt.Errorf("namespace %s has no pods with the labels %s: is it installed elsewhere? (--namespace)", at.Namespace, at.Labels)
 	}
-	held := leases.Leases(at.Namespace)
+	add := func(which func(*corev1.Pod) bool) {
+		for i := range pods.Items {
+			if p := &pods.Items[i]; which(p) && !slices.Contains(found, p.Name) {
+				found = append(found, p.Name)
+			}
+		}
+	}
+	held, hidden := leases.Leases(at.Namespace), false
 	for _, look := range []func() (map[string]bool, error){
 		func() (map[string]bool, error) { return at.leader(ctx, held) },
 		func() (map[string]bool, error) { return claimants(ctx, held, namespace) },
@@ -38,18 +48,19 @@ func (at Install) whom(ctx context.Context, core typedcorev1.PodsGetter, leases 
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("look who works on namespace %s: %w", namespace, err)
 		}
-		if found := named(pods.Items, func(p *corev1.Pod) bool { return holders[p.Name] }); len(found) > 0 {
-			return found, nil
-		}
+		hidden = hidden || apierrors.IsForbidden(err)
+		add(func(p *corev1.Pod) bool { return holders[p.Name] })
 	}
-	ready := named(pods.Items, isReady)
-	if len(ready) == 0 {
+	if hidden || len(found) == 0 {
+		add(isReady)
+	}
+	if len(found) == 0 {
 		return nil, fmt.Errorf("none of the controller's %d pods is ready", len(pods.Items))
 	}
-	return ready, nil
+	return found, nil
 }
 
-// leader is who works on all namespaces.
+// leader is who works on all namespaces, or will when nobody claims one any more.
 func (at Install) leader(ctx context.Context, leases coordination.LeaseInterface) (map[string]bool, error) {
 	lease, err := leases.Get(ctx, at.Lease, metav1.GetOptions{})
 	if err != nil {
@@ -81,15 +92,6 @@ func holderOf(lease *coordinationv1.Lease) string {
 		return ""
 	}
 	return *lease.Spec.HolderIdentity
-}
-
-func named(pods []corev1.Pod, which func(*corev1.Pod) bool) (names []string) {
-	for i := range pods {
-		if which(&pods[i]) {
-			names = append(names, pods[i].Name)
-		}
-	}
-	return names
 }
 
 func isReady(p *corev1.Pod) bool {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/types"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -112,29 +113,73 @@ func TestWhereNobodyClaimsTheNamespaceAllAreAsked(t *testing.T) {
 	}
 }
 
-// Claim 2.
-func TestWhoMayNotSeeTheLeasesAsksAll(t *testing.T) {
-	const report = "pipelinerun   ci/build, at now\n"
-	says := func(code int, text string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(code)
-			io.WriteString(w, text) //nolint:errcheck // a recorder's
+const report = "pipelinerun   ci/build, at now\n"
+
+func says(code int, text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		io.WriteString(w, text) //nolint:errcheck // a recorder's
+	})
+}
+
+// inCache is a replica that stands by, noShare one that works on nothing of the kind.
+func inCache() http.Handler {
+	return says(http.StatusOK, report+"replica       does not lead: the queue of the one that does knows more\n")
+}
+
+func noShare() http.Handler {
+	return says(http.StatusNotFound, "parameter controller=taskrun: there is none of that name; there are: \n")
+}
+
+// Claim 1: an install goes back to one leader, millrace-a, which waits for the claim of
+// millrace-b to end; that does the work until then.
+func TestWhileALeaderStandsByWhoClaimsIsAsked(t *testing.T) {
+	for name, s := range map[string]struct {
+		leader http.Handler
+		hidden []string
+		asked  []string
+		want   string
+	}{
+		"it has the key in its cache":       {inCache(), nil, []string{"millrace-a", "millrace-b"}, "create →7"},
+		"its caches are empty yet":          {noShare(), nil, []string{"millrace-a", "millrace-b"}, "create →7"},
+		"nobody may see who claims":         {inCache(), []string{"/leases"}, []string{"millrace-a", "millrace-c", "millrace-b"}, "create →7"},
+		"nobody may see who leads":          {inCache(), []string{"/leases/millrace-controller"}, []string{"millrace-b"}, "create →7"},
+		"it works, and nobody else is next": {says(http.StatusOK, report), nil, []string{"millrace-a"}, report},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rc := newCluster(t)
+			c.behind("millrace-a", s.leader)
+			c.behind("millrace-c", inCache())
+			third := c.pods[0]
+			third.Name = "millrace-c" // which has another share
+			c.pods = []corev1.Pod{third, c.pods[0], c.pods[1]}
+			c.leads("millrace-a")
+			c.claims("millrace-shard-0", "millrace-b", shard.Range{To: shard.Hash("ci") + 1}.String())
+			c.claims("millrace-shard-1", "millrace-c", shard.Range{From: shard.Hash("ci") + 1}.String())
+			c.forbidden = s.hidden
+			var out bytes.Buffer
+			err := In(t.Context(), rc, install(), question("build"), &out)
+			if asked := c.whoWasAsked(); err != nil || !strings.Contains(out.String(), s.want) || strings.Contains(out.String(), "does not lead") || !slices.Equal(asked, s.asked) {
+				t.Errorf("asked was %v, want %v: %v\n%s", asked, s.asked, err, out.String())
+			}
 		})
 	}
-	inCache := says(http.StatusOK, report+"replica       does not lead: the queue of the one that does knows more\n")
-	noShare := says(http.StatusNotFound, "parameter controller=taskrun: there is none of that name; there are: \n")
+}
+
+// Claim 2.
+func TestWhoMayNotSeeTheLeasesAsksAll(t *testing.T) {
 	broken := says(http.StatusInternalServerError, "encode the report: no\n")
 	for name, s := range map[string]struct {
 		a, b  http.Handler
 		want  string
 		wrong string
 	}{
-		"the second works on it":             {noShare, says(http.StatusOK, report), report, ""},
-		"the first has it in its cache":      {inCache, says(http.StatusOK, report), report, ""},
-		"nobody has more than that":          {inCache, noShare, "does not lead", ""},
+		"the second works on it":             {noShare(), says(http.StatusOK, report), report, ""},
+		"the first has it in its cache":      {inCache(), says(http.StatusOK, report), report, ""},
+		"nobody has more than that":          {inCache(), noShare(), "does not lead", ""},
 		"the first does not answer":          {broken, says(http.StatusOK, report), report, ""},
-		"nobody knows it, and one is broken": {broken, noShare, "", "ask pod millrace-a: "},
-		"nobody has a share":                 {noShare, noShare, "", "no taskrun or pipelinerun of that name is known: ci/build"},
+		"nobody knows it, and one is broken": {broken, noShare(), "", "ask pod millrace-a: "},
+		"nobody has a share":                 {noShare(), noShare(), "", "no taskrun or pipelinerun of that name is known: ci/build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rc := newCluster(t)

@@ -8,9 +8,10 @@
 // What it promises:
 //
 //  1. It asks the pod that holds the leader's Lease, or, where replicas share the work,
-//     the one whose claim the namespace is in
+//     the one whose claim the namespace is in; first the one and then the other while an
+//     install goes back to one leader, which holds its Lease and works on nothing yet
 //     (TestTheLeaderIsAskedThroughTheProxyWithATokenForThat,
-//     TestWhoHasClaimedTheNamespaceIsAsked).
+//     TestWhoHasClaimedTheNamespaceIsAsked, TestWhileALeaderStandsByWhoClaimsIsAsked).
 //  2. Where that cannot be told, or may not be looked up, it asks all pods of the labels
 //     that are ready, until one knows the key that works on it; who only has it in its
 //     cache is heard when nobody else knows more

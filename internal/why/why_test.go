@@ -26,6 +26,7 @@ import (
 
 	"millrace/internal/guard"
 	"millrace/internal/inspect"
+	"millrace/shard"
 	"millrace/workqueue"
 )
 
@@ -51,8 +52,12 @@ func (c *cluster) leads(holder string) {
 
 // claims has a replica hold the Lease of a shard, with a claim.
 func (c *cluster) claims(lease, holder, claim string) {
+	shards, err := labels.ConvertSelectorToLabelsMap(shard.Selector)
+	if err != nil {
+		panic(err)
+	}
 	c.leases[lease] = &coordination.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: lease, Annotations: map[string]string{claimAnnotation: claim}},
+		ObjectMeta: metav1.ObjectMeta{Name: lease, Labels: shards, Annotations: map[string]string{claimAnnotation: claim}},
 		Spec:       coordination.LeaseSpec{HolderIdentity: &holder},
 	}
 }
