@@ -17,7 +17,7 @@ func TestWhatTheDocsQuoteOfReadyzIsSaid(t *testing.T) {
 	_, chapter, _ := strings.Cut(string(text), "\n## Probes\n")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	var said strings.Builder
-	for _, file := range []string{"serve.go", "settings.go", "start.go", "webhook.go", "sharding.go", "shard/member.go", "webhook/certificate/keeper.go"} {
+	for _, file := range []string{"serve.go", "settings.go", "start.go", "webhook.go", "sharding.go", "shard/leader.go", "shard/member.go", "webhook/certificate/keeper.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

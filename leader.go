@@ -29,9 +29,7 @@ var errLeaseLost = errors.New("the Lease was lost to another replica or could no
 // When the Lease is lost, a successor may be at work already: lose is called
 // with errLeaseLost, for everything to stop at once, and so is work's ctx
 // cancelled; lead then returns that error, and the process should end.
-//
-// onChange hears of getting and losing the lead, from other goroutines.
-func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange func(leading bool), work func(context.Context) error, lose context.CancelCauseFunc) error {
+func lead(ctx context.Context, cfg config, lock resourcelock.Interface, work func(context.Context) error, lose context.CancelCauseFunc) error {
 	// The election outlives ctx: it keeps renewing until work has returned.
 	electing, resign := context.WithCancel(context.WithoutCancel(ctx))
 	defer resign()
@@ -46,8 +44,8 @@ func lead(ctx context.Context, cfg config, lock resourcelock.Interface, onChange
 		RetryPeriod:     cfg.retryPeriod,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { onChange(true); close(leading) },
-			OnStoppedLeading: func() { onChange(false) }, // also called by a process that never led
+			OnStartedLeading: func(context.Context) { close(leading) },
+			OnStoppedLeading: func() {}, // it must be there; ended says it
 			OnNewLeader: func(who string) {
 				if who != lock.Identity() {
 					klog.FromContext(ctx).Info("another replica holds the Lease", "lease", lock.Describe(), "holder", who)

@@ -100,8 +100,6 @@ func electing(t *testing.T) config {
 	return cfg
 }
 
-func ignore(bool) {}
-
 func TestTheLeaseIsGivenBackAfterTheLastWorkerHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lease{}
@@ -114,7 +112,7 @@ func TestTheLeaseIsGivenBackAfterTheLastWorkerHasReturned(t *testing.T) {
 			return nil
 		}
 		time.AfterFunc(time.Minute, stop)
-		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(error) { t.Error("the lease was lost") }); err != nil {
+		if err := lead(ctx, electing(t), holder{l, "a"}, work, func(error) { t.Error("the lease was lost") }); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"lease held by a", "work begins", "lease held by a", "work ends", "lease given back by a"}
@@ -147,7 +145,7 @@ func TestAReplicaThatCannotRenewStopsAtTheDeadline(t *testing.T) {
 					ended = time.Now()
 					return ctx.Err()
 				}
-				err := lead(t.Context(), cfg, holder{l, "a"}, ignore, work, func(error) { lost = time.Now() })
+				err := lead(t.Context(), cfg, holder{l, "a"}, work, func(error) { lost = time.Now() })
 				if !errors.Is(err, errLeaseLost) {
 					t.Errorf("lead returned %v", err)
 				}
@@ -177,7 +175,7 @@ func TestALeaseThatCouldNotBeRenewedIsNotGivenBackWhileThereIsWork(t *testing.T)
 			l.note("work ends")
 			return ctx.Err()
 		}
-		if err := lead(t.Context(), electing(t), holder{l, "a"}, ignore, work, func(error) {}); !errors.Is(err, errLeaseLost) {
+		if err := lead(t.Context(), electing(t), holder{l, "a"}, work, func(error) {}); !errors.Is(err, errLeaseLost) {
 			t.Errorf("lead returned %v", err)
 		}
 		want := []string{"lease held by a", "work begins", "lease held by a", "work ends"}
@@ -201,7 +199,7 @@ func TestOneRenewalWithoutAnAnswerDoesNotCostTheLease(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}
-		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(err error) { t.Error(err) }); err != nil {
+		if err := lead(ctx, electing(t), holder{l, "a"}, work, func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -221,7 +219,7 @@ func TestAServerThatDoesNotAnswerDoesNotHoldUpAStop(t *testing.T) {
 			ended = time.Now()
 			return nil
 		}
-		if err := lead(ctx, electing(t), holder{l, "a"}, ignore, work, func(error) {}); err != nil {
+		if err := lead(ctx, electing(t), holder{l, "a"}, work, func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 		if late := time.Since(ended); late > givingBack {
@@ -248,7 +246,7 @@ func TestASuccessorWorksOnlyAfterTheLeaseHasRunOut(t *testing.T) {
 			stop()
 			return nil
 		}
-		if err := lead(ctx, cfg, holder{l, "b"}, ignore, work, func(error) {}); err != nil {
+		if err := lead(ctx, cfg, holder{l, "b"}, work, func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -278,7 +276,7 @@ func TestWhoNeverLedLeavesQuietly(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, stop)
 		work := func(context.Context) error { t.Error("worked without the lease"); return nil }
-		if err := lead(ctx, electing(t), holder{l, "b"}, ignore, work, func(error) {}); err != nil {
+		if err := lead(ctx, electing(t), holder{l, "b"}, work, func(error) {}); err != nil {
 			t.Error(err)
 		}
 		leave()

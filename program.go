@@ -69,6 +69,7 @@ type program struct {
 
 	share  atomic.Pointer[share] // nil while this replica has none
 	member *shard.Member         // nil if there is one share, of everything
+	leader *shard.Leader         // nil if there are several
 
 	contends  atomic.Pointer[time.Time] // since when, for the Lease of a shard
 	hasShared atomic.Bool               // it has been ready with a share of its own: see ready
@@ -160,9 +161,10 @@ func (p *program) begin(caching context.Context, parts *errgroup.Group, work wor
 // all is the work of one share of everything, while this process leads. Its caches are
 // warm all the time.
 func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) work {
-	onChange := func(bool) {}
+	p.leader = shard.NewLeader(p.shardLeases(), p.cfg.retryPeriod/2)
+	leads := func(bool) {}
 	if p.cfg.leaderElect {
-		onChange = p.registry.Leader(leaseName) // 0 from the start on: nobody leads who waits
+		leads = p.registry.Leader(leaseName) // 0 from the start on: nobody leads who waits, for whatever
 	}
 	return func(caching context.Context, parts *errgroup.Group) func(context.Context) error {
 		s := newShare(mayWork, p, shard.Range{})
@@ -173,8 +175,12 @@ func (p *program) all(mayWork context.Context, lose context.CancelCauseFunc) wor
 			if !p.cfg.leaderElect {
 				return unlessStopped(ctx, s.work)(ctx)
 			}
-			work := unlessStopped(ctx, unshared(p.shardLeases(), p.cfg, s.work))
-			return lead(ctx, p.cfg, p.api.lock, onChange, work, lose)
+			work := func(ctx context.Context) error {
+				leads(true)
+				defer leads(false)
+				return s.work(ctx)
+			}
+			return lead(ctx, p.cfg, p.api.lock, unlessStopped(ctx, unshared(p.leader, work)), lose)
 		}
 	}
 }

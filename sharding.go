@@ -28,7 +28,7 @@ func (p *program) some(mayWork context.Context, lose context.CancelCauseFunc) wo
 			now := time.Now()
 			p.contends.Store(&now)
 			run := func(ctx context.Context) error { return p.member.Run(ctx, begin) }
-			return lead(ctx, p.cfg, leases, func(bool) {}, run, lose)
+			return lead(ctx, p.cfg, leases, run, lose)
 		}
 	}
 }
@@ -42,9 +42,9 @@ func (p *program) shardLeases() *shard.Leases {
 
 // unshared is work on everything, by who leads: it begins when nobody works on a share of
 // it any more, as when an install that had shards has one leader again.
-func unshared(leases *shard.Leases, cfg config, work func(context.Context) error) func(context.Context) error {
+func unshared(leader *shard.Leader, work func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if err := leases.AwaitUnclaimed(ctx, cfg.retryPeriod/2); err != nil {
+		if err := leader.AwaitUnclaimed(ctx); err != nil {
 			return fmt.Errorf("waiting for replicas that share the work: %w", err)
 		}
 		return work(ctx)
@@ -75,11 +75,12 @@ func (p *program) workOn(mayWork, ctx context.Context, of shard.Range) error {
 
 var errShareMayCome = errors.New("it has no share of the namespaces yet, and may still get one")
 
-// shared is why this replica does not work on its share, if it has one. A new one that has
-// none may get that of a replica which is ending, and only then is the update at the next.
+// shared is why this replica does not work on its share, if it has one, or on everything,
+// if it leads. A new one that has none may get that of a replica which is ending, and only
+// then is the update at the next.
 func (p *program) shared() error {
 	if p.member == nil {
-		return nil
+		return p.leader.Ready()
 	}
 	since := p.contends.Load()
 	if p.share.Load() == nil && (since == nil || time.Since(*since) < p.cfg.leaseDuration) {

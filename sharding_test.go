@@ -87,7 +87,7 @@ func (w *town) joinToLead(name string, drain time.Duration) *townsman {
 		LeaseMeta: metav1.ObjectMeta{Name: leaseName}, Client: townGetter{&townLeases{m: m}},
 		LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 	}
-	work := unshared(leases, w.cfg, func(ctx context.Context) error { return m.work(ctx, shard.Range{}) })
+	work := unshared(shard.NewLeader(leases, w.cfg.retryPeriod/2), func(ctx context.Context) error { return m.work(ctx, shard.Range{}) })
 	m.runs(ctx, lock, unlessStopped(ctx, work))
 	return m
 }
@@ -102,7 +102,7 @@ func (m *townsman) runs(ctx context.Context, lock resourcelock.Interface, work f
 	cfg := m.cfg
 	go func() {
 		defer close(m.gone)
-		m.err = lead(ctx, cfg, lock, ignore, work, func(error) { m.ends() })
+		m.err = lead(ctx, cfg, lock, work, func(error) { m.ends() })
 	}()
 }
 

@@ -8,10 +8,15 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -20,6 +25,7 @@ import (
 	"millrace/internal/metrics"
 	"millrace/internal/simulation/apiserver"
 	"millrace/reconcile/taskrun"
+	"millrace/shard"
 )
 
 // wants fails the test if what a probe answers does not begin so, or lacks a word.
@@ -98,6 +104,62 @@ func TestWhoWaitsForTheServerAtTheStartIsCountedAsNoLeader(t *testing.T) {
 		i.server.Up()
 		time.Sleep(time.Minute)
 		i.wants("/metrics", "200 OK", leads+"1\n")
+	})
+}
+
+// unlisted is a server that lets nobody list Leases, as one with the Role of an older
+// Millrace does.
+type unlisted struct {
+	apiserver.Calm
+
+	over *atomic.Bool
+}
+
+func (u unlisted) Request(r apiserver.Request) apiserver.Verdict {
+	if r.Verb != "list" || r.Resource != "leases" || u.over.Load() {
+		return apiserver.Verdict{}
+	}
+	return apiserver.Verdict{Refuse: apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "", errors.New("no right"))}
+}
+
+// It leads and never works; the alert goes by the metric, and whoever looks asks /readyz.
+func TestALeaderThatMayNotSeeTheLeasesIsNoneAndNotReady(t *testing.T) {
+	var over atomic.Bool
+	trouble := func(i *installed) { i.flags = []string{"--leader-elect=true"} }
+	installAmid(t, apiserver.Config{Interference: unlisted{over: &over}}, trouble, func(i *installed) {
+		const leads = `leader_election_master_status{name="millrace-controller"} `
+		time.Sleep(5 * time.Minute)
+		i.wants("/metrics", "200 OK", leads+"0\n")
+		i.wants("/readyz", "503", "it leads, and cannot see whether others share the work", "no right")
+		i.wants("/healthz", "200 OK ok")
+		over.Store(true)
+		time.Sleep(10 * time.Second)
+		i.wants("/metrics", "200 OK", leads+"1\n")
+		i.wants("/readyz", "200 OK ok")
+	})
+}
+
+// Those who share end when they are told to, and not before the new one is ready.
+func TestALeaderThatWaitsForAClaimIsReadyAndDoesNotLeadYet(t *testing.T) {
+	trouble := func(i *installed) {
+		i.flags = []string{"--leader-elect=true"}
+		holder, lasts, now := "b", int32(3600), metav1.NowMicro()
+		claim := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "tekton-pipelines", Name: "millrace-shard-0",
+			Labels:      map[string]string{"app.kubernetes.io/component": "sharding", "app.kubernetes.io/part-of": "millrace"},
+			Annotations: map[string]string{"millrace/claim": shard.Range{}.String()},
+		}}
+		claim.Spec.HolderIdentity, claim.Spec.LeaseDurationSeconds, claim.Spec.RenewTime = &holder, &lasts, &now
+		if _, err := i.actor.Create("leases", claim); err != nil {
+			i.t.Fatal(err)
+		}
+	}
+	installAmid(t, apiserver.Config{}, trouble, func(i *installed) {
+		time.Sleep(5 * time.Minute)
+		i.wants("/metrics", "200 OK", `leader_election_master_status{name="millrace-controller"} 0`)
+		i.wants("/readyz", "200 OK ok")
+		time.Sleep(time.Hour) // it has gone
+		i.wants("/metrics", "200 OK", `leader_election_master_status{name="millrace-controller"} 1`)
 	})
 }
 

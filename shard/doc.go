@@ -24,7 +24,7 @@
 //     TestAClaimIsOursOnlyOnALeaseThatWeHold). Of two replicas whose claims overlap the
 //     later one sees the earlier, so no two are ever at work on one namespace, whatever
 //     division each of them has seen (main.TestNoTwoReplicasAreEverInsideOneShare). Nor is
-//     one beside who leads, and works on everything, if that waits for AwaitUnclaimed
+//     one beside who leads, and works on everything, if that waits for Leader.AwaitUnclaimed
 //     (main.TestNobodyIsEverInsideAShareWhileOneLeads).
 //  2. A replica that cannot renew its Lease has to stop before others may take it for
 //     gone: who runs a Member sees to that (main.TestAReplicaThatIsCutOffStopsBeforeAnotherTakesItsShare).

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,19 +95,19 @@ func TestALeaderWaitsForTheClaimsOfOthers(t *testing.T) {
 		s := newShelf()
 		s.stands(t, leaseName(0), "a", map[string]string{onClaim: Range{}.String()})
 		began := time.Now()
-		l := NewLeases(s, Config{Identity: "a", LeaseDuration: 15 * time.Second})
-		if err := l.AwaitUnclaimed(t.Context(), time.Second); err != nil || time.Since(began) > 0 {
+		l := NewLeader(NewLeases(s, Config{Identity: "a", LeaseDuration: 15 * time.Second}), time.Second)
+		if err := l.AwaitUnclaimed(t.Context()); err != nil || time.Since(began) > 0 {
 			t.Errorf("its own: after %v: %v", time.Since(began), err)
 		}
 		s.stands(t, leaseName(1), "b", map[string]string{onClaim: Range{From: 1}.String()})
 		ended, end := context.WithTimeout(t.Context(), 10*time.Second)
 		defer end()
-		if err := l.AwaitUnclaimed(ended, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		if err := l.AwaitUnclaimed(ended); !errors.Is(err, context.DeadlineExceeded) || l.Ready() != nil {
 			t.Errorf("while b claims a part: %v", err)
 		}
 		time.AfterFunc(time.Second, func() { s.stands(t, leaseName(1), "b", nil) })
 		began = time.Now()
-		if err := l.AwaitUnclaimed(t.Context(), time.Second); err != nil || time.Since(began) > 2*time.Second {
+		if err := l.AwaitUnclaimed(t.Context()); err != nil || time.Since(began) > 2*time.Second {
 			t.Errorf("b has ended: after %v: %v", time.Since(began), err)
 		}
 	})
@@ -119,4 +120,67 @@ func TestWhoHoldsALeaseAndHasNoShareYetIsNotReady(t *testing.T) {
 	if _, ok := m.begins(t, 2); ok || m.Ready() == nil {
 		t.Errorf("begins: %v, ready: %v", ok, m.Ready())
 	}
+}
+
+// keepsOut lets nobody list while it is told to.
+type keepsOut struct {
+	*shelf
+
+	out   atomic.Bool
+	lists atomic.Int64
+}
+
+func (k *keepsOut) List(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
+	k.lists.Add(1)
+	if k.out.Load() {
+		return nil, errRefused
+	}
+	return k.shelf.List(ctx, o)
+}
+
+// during is how often somebody lists in so long.
+func (k *keepsOut) during(d time.Duration) int64 {
+	synctest.Wait()
+	n := k.lists.Load()
+	time.Sleep(d)
+	synctest.Wait()
+	return k.lists.Load() - n
+}
+
+// An image that is newer than its Role leads, and may not list.
+func TestALeaderThatMayNotSeeTheLeasesSaysSoAndAsksSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &logged{}
+		server := &keepsOut{shelf: newShelf()}
+		server.out.Store(true)
+		server.stands(t, leaseName(1), "b", map[string]string{onClaim: Range{}.String()})
+		l := NewLeader(NewLeases(server, Config{Identity: "a", LeaseDuration: 15 * time.Second}), time.Second/2)
+		if err := l.Ready(); err != nil {
+			t.Errorf("before it leads: %v", err)
+		}
+		begun := make(chan error, 1)
+		go func() { begun <- l.AwaitUnclaimed(log.in(t)) }()
+		if n := server.during(10 * time.Minute); n < 120 || n > 124 {
+			t.Errorf("%d looks in ten minutes: want one in 5 s", n)
+		}
+		if err := l.Ready(); !errors.Is(err, errRefused) || log.count(errRefused.Error()) != 1 {
+			t.Errorf("ready: %v; the log:\n%s", err, log)
+		}
+		server.out.Store(false)
+		time.Sleep(longestPause)
+		synctest.Wait()
+		if err := l.Ready(); err != nil || log.count("millrace-shard-1, which b holds") != 1 {
+			t.Errorf("while it waits for b: %v; the log:\n%s", err, log)
+		}
+		if n := server.during(10 * time.Second); n != 20 {
+			t.Errorf("%d looks in ten seconds while it waits for b: want 20", n)
+		}
+		server.out.Store(true)
+		time.Sleep(10 * time.Second)
+		server.out.Store(false)
+		server.stands(t, leaseName(1), "", nil)
+		if err := <-begun; err != nil || l.Ready() != nil || log.count("\n") != 3 {
+			t.Errorf("in the end: %v, ready: %v; the log, of which three lines are wanted:\n%s", err, l.Ready(), log)
+		}
+	})
 }

@@ -36,11 +36,11 @@ type Trace struct {
 type Member struct {
 	leases  *Leases
 	cfg     MemberConfig
-	waiting atomic.Pointer[wait] // nil: the share is worked on, or there is no Lease yet
+	waiting atomic.Pointer[delay] // nil: the share is worked on, or there is no Lease yet
 }
 
-// A wait is why the share is not worked on.
-type wait struct {
+// A delay is why the share is not worked on.
+type delay struct {
 	why string
 	led bool // somebody works on everything: it is nobody's share that is waited for
 }
@@ -114,7 +114,7 @@ func (m *Member) await(ctx context.Context) (Range, bool) {
 			return r, true
 		}
 		if err != nil && ctx.Err() == nil {
-			m.waits(ctx, wait{why: "the server does not let it look, or claim"}, false)
+			m.waits(ctx, delay{why: "the server does not let it look, or claim"}, false)
 			klog.FromContext(ctx).Error(err, "Cannot get its share of the namespaces, will try again")
 		}
 		if !again {
@@ -136,7 +136,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 	}
 	shard, own := m.leases.own(v)
 	if own == nil {
-		m.waits(ctx, wait{why: "it does not hold its Lease"}, true)
+		m.waits(ctx, delay{why: "it does not hold its Lease"}, true)
 		return Range{}, false, false, nil
 	}
 	led, err := m.leases.leader(ctx)
@@ -144,7 +144,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 		return Range{}, false, false, err
 	}
 	if led != "" {
-		m.waits(ctx, wait{why: led, led: true}, true)
+		m.waits(ctx, delay{why: led, led: true}, true)
 		return Range{}, false, false, m.drop(ctx, own.claim)
 	}
 	return m.claimBeside(ctx, v, shard, own.claim)
@@ -154,7 +154,7 @@ func (m *Member) claim(ctx context.Context) (r Range, ok, again bool, err error)
 func (m *Member) claimBeside(ctx context.Context, v view, shard int, claimed *Range) (r Range, ok, again bool, err error) {
 	want, has := v.division.Of(shard)
 	if !has {
-		m.waits(ctx, wait{why: "the namespaces are still to be divided for it"}, false)
+		m.waits(ctx, delay{why: "the namespaces are still to be divided for it"}, false)
 		return Range{}, false, false, m.drop(ctx, claimed)
 	}
 	obstacle := v.obstacle(shard, want)
@@ -162,7 +162,7 @@ func (m *Member) claimBeside(ctx context.Context, v view, shard int, claimed *Ra
 	if why == "" {
 		why = "it is being claimed"
 	}
-	m.waits(ctx, wait{why: why}, obstacle != "")
+	m.waits(ctx, delay{why: why}, obstacle != "")
 	switch {
 	case claimed != nil && *claimed == want && m.leases.intends(want):
 		return want, obstacle == "", false, nil
@@ -175,7 +175,7 @@ func (m *Member) claimBeside(ctx context.Context, v view, shard int, claimed *Ra
 }
 
 // waits notes why the share is not worked on, and tells what is not over in a moment.
-func (m *Member) waits(ctx context.Context, now wait, long bool) {
+func (m *Member) waits(ctx context.Context, now delay, long bool) {
 	if was := m.waiting.Swap(&now); long && (was == nil || *was != now) {
 		klog.FromContext(ctx).Info("Waits for its share of the namespaces", "why", now.why)
 	}
