@@ -60,6 +60,18 @@ func (w atWork) knows(o *wire.Object) bool {
 	return false
 }
 
+// comesLate is a predicate: it passes a run that was made for another one that has ended,
+// and has not ended itself. Who was to make it died, and the server did as it had been
+// told all the same, when the next one had ended what it was for.
+func (w atWork) comesLate(c indexer.Change) bool {
+	return c.Old == nil && c.New != nil && w.run(c.New) && w.knows(c.New) && !w.owner(c.New)
+}
+
+// ends is a predicate: it passes the end of a run.
+func (w atWork) ends(c indexer.Change) bool {
+	return c.Old != nil && c.New != nil && w.run(c.Old) && !w.run(c.New)
+}
+
 // owners are the runs in the cache that own an object. They are in the namespace of
 // what they own, so their names find them, and their UIDs tell them from others of
 // those names.

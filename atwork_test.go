@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/crds"
 	"millrace/fifo"
 	"millrace/indexer"
+	"millrace/reconcile/pipelinerun"
 	"millrace/wire"
 )
 
@@ -31,10 +33,10 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits.Commit("9")
-	// A run that is not known may be among those that are still to come.
+	// What a run owns that is still to come is packed until then.
 	stranger, err := wire.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"p","ownerReferences":[{"name":"unheard","uid":"unheard"}]}}`))
-	if err != nil || !working.owner(stranger) {
-		t.Errorf("while runs are being listed, nobody is at work for the pod of one that is not known; %v", err)
+	if err != nil || working.owner(stranger) {
+		t.Errorf("while runs are being listed, somebody is at work for the pod of one that is not known; %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -63,6 +65,69 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		}
 		if got := working.owner(pod); got != live {
 			t.Errorf("somebody is at work for the pod of [%s]: %t, want %t", owners, got, live)
+		}
+	}
+}
+
+// A PipelineRun that has ended is woken by a run that was made for it and comes only now,
+// and by its own end, if one has come that this did not see; by nothing else that is new.
+func TestWhoComesAfterTheEndIsNews(t *testing.T) {
+	facets := pipelinerun.TaskRunFacets()
+	scanner := wire.NewScanner(facets.List()...)
+	scan := func(name, owner, status string) *wire.Object {
+		t.Helper()
+		o, err := scanner.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"`+name+`","uid":"`+name+`","resourceVersion":"1",
+			"ownerReferences":[`+owner+`]},"status":{"conditions":[{"type":"Succeeded","status":"`+status+`"}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Own()
+	}
+	of := func(run string) string {
+		return `{"kind":"PipelineRun","name":"` + run + `","uid":"` + run + `","controller":true}`
+	}
+	pipelineRuns, taskRuns := indexer.New(crds.ResourcePipelineRuns), indexer.New(crds.ResourceTaskRuns)
+	s := &share{running: newAtWork(pipelineRuns, wire.NewFacet("status.conditions[type=Succeeded].status"))}
+	s.pipelineRunWorkers = pipelinerun.New(pipelinerun.Config{}, pipelinerun.Parts{Caches: pipelinerun.Caches{
+		Children: []pipelinerun.Children{pipelinerun.TaskRunsOf(taskRuns, facets)},
+	}})
+	keep := func(x *indexer.Indexer, o *wire.Object) {
+		x.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
+	}
+	for name, status := range map[string]string{"ended": "False", "goes-on": "Unknown"} {
+		keep(pipelineRuns, scan(name, "", status))
+		keep(taskRuns, scan("goes-on-of-"+name, of(name), "Unknown"))
+	}
+	for _, name := range []string{"alone", "with-what-ended"} {
+		keep(pipelineRuns, scan(name, "", "True"))
+	}
+	keep(taskRuns, scan("ended-of-it", of("with-what-ended"), "True"))
+
+	for name, c := range map[string]struct {
+		change indexer.Change
+		late   bool
+	}{
+		"made for one that has ended":    {indexer.Change{New: scan("a", of("ended"), "Unknown")}, true},
+		"and has ended itself":           {indexer.Change{New: scan("a", of("ended"), "True")}, false},
+		"and is known":                   {indexer.Change{Old: scan("a", of("ended"), ""), New: scan("a", of("ended"), "Unknown")}, false},
+		"and is gone":                    {indexer.Change{Old: scan("a", of("ended"), "")}, false},
+		"made for one that goes on":      {indexer.Change{New: scan("a", of("goes-on"), "Unknown")}, false},
+		"made for one that is not known": {indexer.Change{New: scan("a", of("unheard"), "Unknown")}, false},
+		"a user's":                       {indexer.Change{New: scan("a", "", "Unknown")}, false},
+	} {
+		if got := s.running.comesLate(c.change); got != c.late {
+			t.Errorf("%s: it comes late: %t", name, got)
+		}
+	}
+	for name, amid := range map[string]bool{"ended": true, "alone": false, "with-what-ended": false} {
+		before, after := scan(name, "", "Unknown"), scan(name, "", "True")
+		if got := s.endsAmid(indexer.Change{Old: before, New: after}); got != amid {
+			t.Errorf("%s: it ends amid its children: %t", name, got)
+		}
+		for _, c := range []indexer.Change{{Old: after, New: after}, {New: after}, {Old: after}} {
+			if s.endsAmid(c) {
+				t.Errorf("%s: that is no end: %+v", name, c)
+			}
 		}
 	}
 }

@@ -66,6 +66,7 @@ type share struct {
 	traceTaskRun, tracePipelineRun *tracing.Controller
 	taskRunQueue, pipelineRunQueue *queue
 	taskRunWorkers                 *taskrun.Reconciler
+	pipelineRunWorkers             *pipelinerun.Reconciler
 	taskRunPool, pipelineRunPool   *reconcile.Pool
 	succeeded                      wire.Facet         // the status of a run's condition
 	ofTask, ofPipeline, ofCustom   pipelinerun.Facets // what of a child its PipelineRun looks at
@@ -119,13 +120,26 @@ func (s *share) followTaskRuns() {
 	s.registry.RunningTaskRuns(s.working.count)
 
 	onTaskRun := handler.When(s.waiting.isOver, handler.Enqueue(crds.ResourceTaskRuns, s.taskRunQueue))
-	wake := func(q handler.Queue) func(indexer.Change) {
-		return handler.EnqueueOwner(crds.ResourceTaskRuns, kindOf(crds.KindPipelineRun), q, s.ofTask.IsNews)
-	}
-	onChild := handler.When(s.waiting.isOver, handler.WhenElse(s.ofTask.IsNews,
-		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
+	onChild := s.onChild(crds.ResourceTaskRuns, s.ofTask)
 	s.taskRuns = chain{store, waits, source, []func(indexer.Change){s.onRunEnded, onTaskRun, onChild}, nil}
 	s.taskRuns.live = func(run *wire.Object) bool { return s.working.run(run) || s.running.owner(run) }
+}
+
+// onChild wakes the PipelineRun that made a run, when that has news for it, or has come
+// after its end.
+func (s *share) onChild(resource string, facets pipelinerun.Facets) func(indexer.Change) {
+	late := func(c indexer.Change) bool { return s.running.comesLate(c) } // which is made after this
+	wake := func(q handler.Queue) func(indexer.Change) {
+		return handler.EnqueueOwner(resource, kindOf(crds.KindPipelineRun), q, facets.IsNews)
+	}
+	return handler.When(s.waiting.isOver, handler.WhenElse(predicate.Or(facets.IsNews, late),
+		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
+}
+
+// endsAmid passes the end of a PipelineRun that has a child yet which has not: it may
+// have come between the last look at them and the end.
+func (s *share) endsAmid(c indexer.Change) bool {
+	return s.running.ends(c) && s.pipelineRunWorkers.HasUnended(c.New.UID())
 }
 
 // from is what all sources are asked in the same way. A server that does not select by
@@ -150,14 +164,10 @@ func (s *share) followPipelineRuns() {
 	asked.ResyncPeriod = s.cfg.resync
 	asked.Facets = slices.Concat(s.ofPipeline.List(), s.tracePipelineRun.Facets())
 
-	onPipelineRun := handler.When(s.waiting.isOver, handler.WhenElse(predicate.GenerationChanged,
+	onPipelineRun := handler.When(s.waiting.isOver, handler.WhenElse(predicate.Or(predicate.GenerationChanged, s.endsAmid),
 		handler.Enqueue(crds.ResourcePipelineRuns, s.pipelineRunQueue),
 		handler.Enqueue(crds.ResourcePipelineRuns, s.showPipelineRun.Dropped("its spec has not changed"))))
-	wake := func(q handler.Queue) func(indexer.Change) {
-		return handler.EnqueueOwner(crds.ResourcePipelineRuns, kindOf(crds.KindPipelineRun), q, s.ofPipeline.IsNews)
-	}
-	onInner := handler.When(s.waiting.isOver, handler.WhenElse(s.ofPipeline.IsNews,
-		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
+	onInner := s.onChild(crds.ResourcePipelineRuns, s.ofPipeline)
 	s.pipelineRuns = s.chain(s.api.tekton, crds.ResourcePipelineRuns, asked, onPipelineRun, onInner)
 	s.running = newAtWork(s.pipelineRuns.Indexer, s.succeeded)
 	s.registry.RunningPipelineRuns(s.running.count)
@@ -171,12 +181,7 @@ func (s *share) followCustomRuns() {
 	asked := s.from(crds.ResourceCustomRuns, crds.KindCustomRun, wire.JSON)
 	asked.Facets = s.ofCustom.List()
 
-	wake := func(q handler.Queue) func(indexer.Change) {
-		return handler.EnqueueOwner(crds.ResourceCustomRuns, kindOf(crds.KindPipelineRun), q, s.ofCustom.IsNews)
-	}
-	onCustomRun := handler.When(s.waiting.isOver, handler.WhenElse(s.ofCustom.IsNews,
-		wake(s.pipelineRunQueue), wake(s.showPipelineRun.Dropped("no news of a child"))))
-	s.customRuns = s.chain(s.api.tektonBeta, crds.ResourceCustomRuns, asked, onCustomRun)
+	s.customRuns = s.chain(s.api.tektonBeta, crds.ResourceCustomRuns, asked, s.onChild(crds.ResourceCustomRuns, s.ofCustom))
 	s.customRuns.live = s.running.owner
 }
 

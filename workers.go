@@ -77,7 +77,7 @@ func (s *share) onRunEnded(c indexer.Change) {
 // PipelineRuns look at the runs that they have made through summaries of them.
 func (s *share) employPipelineRunWorkers(mayWork context.Context) {
 	gate := reconcile.NewGate()
-	workers := pipelinerun.New(pipelineRunConfig(s.cfg), pipelinerun.Parts{
+	s.pipelineRunWorkers = pipelinerun.New(pipelineRunConfig(s.cfg), pipelinerun.Parts{
 		Caches: pipelinerun.Caches{
 			PipelineRun: indexer.Read[crds.PipelineRun](s.pipelineRuns.Indexer).Get,
 			Head:        indexer.Read[pipelinerun.Head](s.pipelineRuns.Indexer).Get,
@@ -101,7 +101,7 @@ func (s *share) employPipelineRunWorkers(mayWork context.Context) {
 		Settings: func(c *pipelinerun.Config) { s.api.settings.Now().PipelineRuns(c) },
 	})
 	s.tracePipelineRun.Attach(s.pipelineRuns.Indexer)
-	work := s.tracePipelineRun.Func(while(mayWork, workers.Reconcile))
+	work := s.tracePipelineRun.Func(while(mayWork, s.pipelineRunWorkers.Reconcile))
 	s.pipelineRunPool = reconcile.NewPool("pipelinerun", s.pipelineRunQueue, work, reconcile.PoolConfig{
 		Workers:      s.cfg.workers,
 		DrainTimeout: s.cfg.drain,

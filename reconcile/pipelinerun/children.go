@@ -134,6 +134,15 @@ func (c Children) of(run types.UID, before sight) (sight, error) {
 	return now, nil
 }
 
+// someGoOn tells whether the cache has a child of the run that has not ended. One of
+// which that cannot be seen may not have.
+func (c Children) someGoOn(run types.UID) bool {
+	return slices.ContainsFunc(c.index.Glances(run), func(g indexer.Glance) bool {
+		one, known := c.facets.summary(c.kind, g)
+		return !known || !one.done()
+	})
+}
+
 func (c Children) summary(g indexer.Glance) (child, error) {
 	if one, known := c.facets.summary(c.kind, g); known {
 		return one, nil

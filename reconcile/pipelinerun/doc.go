@@ -42,6 +42,8 @@
 //     once, and asks what still runs to stop. Before either the server is asked for
 //     children that no cache shows. (TestWhatIsSettledIsNotDecoded,
 //     TestARunThatIsCutShortAsksForItsChildren, TestARunThatCannotGoOnStopsWhatNoCacheShows)
+//     One that the server makes later, for a process that has died, is asked to stop when a
+//     cache shows it. (TestAChildThatComesAfterTheEndIsAskedToStop)
 //
 //  6. Children are looked at, not read: of each, a handful of words that the scan of
 //     the wire has taken out. Only those are decoded whose results are needed, and a

@@ -2,6 +2,7 @@ package pipelinerun
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,7 +122,7 @@ const maxPlans = 10
 // be tried again; a run that is wrong is no error but a condition of that run.
 func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	uid, version, _ := r.parts.Caches.Known(key)
-	if r.settled.Is(key, version) {
+	if r.settled.Is(key, version) && !r.HasUnended(uid) {
 		return reconcile.Result{}, nil
 	}
 	wait, ask := r.absent.Look(key, uid, time.Now())
@@ -177,6 +178,14 @@ func (o *observation) draw() {
 	if o.Graph != nil {
 		o.Tally = o.Tally.upToDate(o.Graph, o.Run.Status.ChildReferences, o.Children)
 	}
+}
+
+// HasUnended tells whether the caches have a child of the PipelineRun of that UID that has
+// not ended. Of one that is settled it has come since: who made it died of that, and the
+// server acted when the run had ended. It looks at each child, decodes none, and may be
+// called from anywhere.
+func (r *Reconciler) HasUnended(run types.UID) bool {
+	return slices.ContainsFunc(r.parts.Caches.Children, func(c Children) bool { return c.someGoOn(run) })
 }
 
 // settles tells whether a plan is the last one for its run: it has ended, and so
