@@ -25,6 +25,7 @@ type Child struct {
 	Key  types.NamespacedName
 	Task string // of the pipeline
 	Over bool   // it has ended, or is gone
+	Late bool   // it was on its way to the server when the PipelineRun ended
 
 	making
 }
@@ -69,7 +70,8 @@ func (f *Facts) seeChild(e apiserver.Exchange, done func(*apiserver.Object) bool
 		if p := f.parent(e.After); p != nil {
 			p.follows(e.Actor)
 			p.shownTo[e.Actor] = true
-			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Task: e.After.GetLabels()["tekton.dev/pipelineTask"], making: making{by: e.Actor, unheard: e.Lost}}
+			late := !p.Ended.IsZero() && e.Sent.Before(p.Ended)
+			p.Children[e.After.GetUID()] = &Child{Key: e.Key, Late: late, Task: e.After.GetLabels()["tekton.dev/pipelineTask"], making: making{by: e.Actor, unheard: e.Lost}}
 		}
 		return
 	}

@@ -35,10 +35,10 @@ func (p *PipelineRun) heard() {
 }
 
 // untold counts the children that its status need not tell of: they went before anybody
-// could have heard that they had been made.
+// could have heard that they had been made, or came when nobody wrote it any more.
 func (p *PipelineRun) untold(told []crds.ChildStatusReference) (n int) {
 	for _, c := range p.Children {
-		if c.unheard && c.Over && !slices.ContainsFunc(told, func(r crds.ChildStatusReference) bool { return r.Name == c.Key.Name }) {
+		if (c.unheard && c.Over || c.Late) && !slices.ContainsFunc(told, func(r crds.ChildStatusReference) bool { return r.Name == c.Key.Name }) {
 			n++
 		}
 	}

@@ -24,7 +24,8 @@ type tale struct {
 	facts  *Facts
 	check  Check
 	found  []string
-	deaf   bool // whoever asks does not hear the answer
+	deaf   bool          // whoever asks does not hear the answer
+	sent   time.Duration // and asked that long ago
 }
 
 const leader = "millrace-0.1"
@@ -41,7 +42,7 @@ func tell(t *testing.T, id string) *tale {
 		}
 	}
 	l.server = apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) {
-		e.Lost = e.Lost || l.deaf
+		e.Lost, e.Sent = e.Lost || l.deaf, e.Sent.Add(-l.sent)
 		l.facts.see(e)
 		if l.check.See != nil {
 			l.check.See(e)

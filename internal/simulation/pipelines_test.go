@@ -3,6 +3,7 @@ package simulation
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -96,6 +97,14 @@ var plantedInPipelines = map[string][]twins{
 			})
 			l.pipeline("forgotten", "fails")
 		},
+	}, {
+		// Nor can it tell of what came when it had ended, and was under way before.
+		func(l *tale) {
+			l.pipeline("run", "a", "a ends", "forgotten", "ends")
+			l.sent = time.Hour
+			l.pipeline("b")
+		},
+		func(l *tale) { l.pipeline("run", "a", "a ends", "forgotten", "ends", "b") }, // but who knew of the end is not to make it
 	}, {
 		// Its second task need not begin if the first one fails while nobody knows of the run.
 		func(l *tale) { l.onlyTheFirst("with c", "a", "c", nothing) },

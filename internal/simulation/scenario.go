@@ -26,7 +26,7 @@ func Scenarios() []Workload {
 		{"ServiceAccount", "service account", noServiceAccount()},
 		{"namespace", "being terminated", namespaceGoes("blue")},
 	}
-	all := make([]Workload, 0, len(refusals)+5)
+	all := make([]Workload, 0, len(refusals)+7)
 	for _, r := range refusals {
 		all = append(all, Workload{Name: "refused: " + r.kind, Lasts: 2 * time.Minute, Users: refusedFor(r.err), judge: waitsAndSaysWhy(r.says)})
 	}
@@ -36,6 +36,7 @@ func Scenarios() []Workload {
 		Workload{Name: "settings go wrong", Lasts: 6 * time.Minute, Users: settingsGoWrong, judge: waitsForSense("1 minute", 0)},
 		Workload{Name: "settings make no sense at the start", Lasts: 3 * time.Minute, Users: startsWithNonsense, judge: waitsForSense("soon", startsMakingSense)},
 		Workload{Name: "calls for one run hang", Lasts: 12 * time.Minute, Users: oneHangs, judge: othersFlow},
+		Workload{Name: "a child comes late", Lasts: 2 * time.Minute, Users: childComesLate, judge: stopsWhatIsLate},
 		Workload{Name: stalls, Lasts: stallsFor + time.Minute, Users: oneStalls, judge: goesOnWithoutPods},
 	)
 }

@@ -41,6 +41,9 @@ type Verdict struct {
 	// Kill is when the process that asked dies: it is told nothing any more, and
 	// nothing that it sends arrives.
 	Kill Moment
+	// Late is for who dies before the server acts: what it had sent was under way, and
+	// the server acts that much later. 0: it never does.
+	Late time.Duration
 	// BytesPerSecond is how fast the answer is, as long as Slow returns true; 0 for
 	// at once.
 	BytesPerSecond int

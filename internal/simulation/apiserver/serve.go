@@ -149,7 +149,10 @@ func (s *Server) at(m Moment, r *http.Request, a ask) {
 		}
 		a.link.Cut()
 		s.cfg.Killed(a.Actor)
-		if m != AfterAnswering {
+		switch {
+		case m == BeforeActing && a.verdict.Late > 0:
+			sleep(context.WithoutCancel(r.Context()), a.verdict.Late) // the connection is gone
+		case m != AfterAnswering:
 			panic(http.ErrAbortHandler)
 		}
 		return
