@@ -525,7 +525,7 @@ func TestSharesBeginWhenNobodyLeadsAnyMore(t *testing.T) {
 		}
 		leads.leave()
 		standsBy.leave()
-		time.Sleep(time.Second)
+		time.Sleep(w.cfg.retryPeriod + w.cfg.retryPeriod/2) // until they look, and the steps of a claim
 		if w.mu.Lock(); len(w.at) != 4 {
 			t.Errorf("at work are %v: each has a share of its own by now, and nobody begins with everything", w.at)
 		}
@@ -552,7 +552,7 @@ func TestSharesBeginWhenTheLeaseOfALeaderThatHasCrashedHasRunOut(t *testing.T) {
 		<-leads.gone
 		time.Sleep(w.cfg.leaseDuration - 2*w.cfg.retryPeriod)
 		w.rests()
-		time.Sleep(3 * w.cfg.retryPeriod)
+		time.Sleep(4 * w.cfg.retryPeriod)
 		w.shares("a", "b")
 		a.leave()
 		b.leave()

@@ -13,7 +13,8 @@ import (
 // MemberConfig says how patiently a Member goes about it.
 type MemberConfig struct {
 	// Poll is how often the Leases are read. While a share changes hands it is four
-	// times as often.
+	// times as often; who waits for a leader to end, or for the server, waits for longer
+	// than that.
 	Poll time.Duration
 	// Settle is how long a replica must have come, or gone, before everything is divided
 	// anew. One that takes another's place within it takes its share, too.
@@ -37,6 +38,7 @@ type Member struct {
 	leases  *Leases
 	cfg     MemberConfig
 	waiting atomic.Pointer[delay] // nil: the share is worked on, or there is no Lease yet
+	told    news                  // of a delay; Run's
 }
 
 // A delay is why the share is not worked on.
@@ -108,20 +110,42 @@ func (m *Member) work(ctx context.Context, r Range, work func(context.Context, R
 // await returns a range that is this replica's to work on; false when ctx ends.
 func (m *Member) await(ctx context.Context) (Range, bool) {
 	defer m.waiting.Store(nil)
+	m.told = news{}
+	var failed news
 	for ctx.Err() == nil {
 		r, ok, again, err := m.claim(ctx)
 		if ok {
 			return r, true
 		}
 		if err != nil && ctx.Err() == nil {
-			m.waits(ctx, delay{why: "the server does not let it look, or claim"}, false)
-			klog.FromContext(ctx).Error(err, "Cannot get its share of the namespaces, will try again")
+			m.waits(ctx, delay{why: "the server does not let it look, or claim: " + err.Error()}, false)
 		}
+		m.complain(ctx, &failed, err, "Cannot get its share of the namespaces, and goes on trying")
 		if !again {
-			pause(ctx, m.cfg.Poll/4)
+			pause(ctx, m.patience(err))
 		}
 	}
 	return Range{}, false
+}
+
+// patience is until the next step towards a share. A share changes hands within seconds; a
+// leader may lead for days, and a server that has just failed need not be asked soon.
+func (m *Member) patience(err error) time.Duration {
+	if err != nil || m.Led() {
+		return m.cfg.Poll
+	}
+	return m.cfg.Poll / 4
+}
+
+// complain logs an error, if it is not the last one over again; nil is that all is well.
+func (m *Member) complain(ctx context.Context, last *news, err error, what string) {
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		*last = news{}
+	case last.is(err.Error()):
+		klog.FromContext(ctx).Error(err, what)
+	}
 }
 
 // claim does the next step towards a share: it looks, and writes what is to be written
@@ -174,9 +198,11 @@ func (m *Member) claimBeside(ctx context.Context, v view, shard int, claimed *Ra
 	}
 }
 
-// waits notes why the share is not worked on, and tells what is not over in a moment.
+// waits notes why the share is not worked on, and tells what is not over in a moment, unless
+// it was told last.
 func (m *Member) waits(ctx context.Context, now delay, long bool) {
-	if was := m.waiting.Swap(&now); long && (was == nil || *was != now) {
+	m.waiting.Store(&now)
+	if long && m.told.is(now.why) {
 		klog.FromContext(ctx).Info("Waits for its share of the namespaces", "why", now.why)
 	}
 }
@@ -191,6 +217,7 @@ func (m *Member) drop(ctx context.Context, claimed *Range) error {
 
 // follow returns when the work on a range should end.
 func (m *Member) follow(ctx context.Context, r Range) {
+	var failed news
 	for n := 0; ctx.Err() == nil; n++ {
 		if n%weighing == 0 {
 			w, ok := m.cfg.Weigh()
@@ -210,9 +237,7 @@ func (m *Member) follow(ctx context.Context, r Range) {
 				return
 			}
 		}
-		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Cannot see who shares the namespaces, will try again")
-		}
+		m.complain(ctx, &failed, err, "Cannot see who shares the namespaces, and goes on trying")
 		pause(ctx, m.cfg.Poll)
 	}
 }

@@ -2,7 +2,9 @@ package shard
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -104,4 +106,42 @@ func TestWorkEndsWhenItsClaimIsNotThereAnyMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A leader may lead for days, and each replica that stands by is asked to be patient.
+func TestWhoWaitsForALeaderOrForTheServerLooksOnceInAPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l, m := beside(t)
+		server := &keepsOut{shelf: s}
+		l.client = server
+		m.cfg.Weigh = func() (Weights, bool) { return nil, false }
+		log := &logged{}
+		s.stands(t, leaderLease, "old", nil)
+		ctx, stop := context.WithCancel(log.in(t))
+		ended := make(chan error, 1)
+		began := make(chan Range, 1)
+		go func() {
+			ended <- m.Run(ctx, func(ctx context.Context, r Range) error { began <- r; <-ctx.Done(); return nil })
+		}()
+		if n := server.during(10 * time.Second); n < 10 || n > 11 || log.count("is for everything") != 1 || !m.Led() {
+			t.Errorf("%d looks in ten seconds beside a leader: want one a second; the log:\n%s", n, log)
+		}
+		server.out.Store(true)
+		if n := server.during(10 * time.Second); n != 10 || log.count(errRefused.Error()) != 1 || !strings.Contains(m.Ready().Error(), errRefused.Error()) {
+			t.Errorf("%d looks in ten seconds at a server that refuses, ready: %v; the log:\n%s", n, m.Ready(), log)
+		}
+		server.out.Store(false)
+		s.stands(t, leaderLease, "", nil)
+		if n := server.during(time.Second + m.cfg.Poll/2); n < 3 || len(began) != 1 {
+			t.Errorf("%d looks, and work on %d shares has begun, when the leader has gone", n, len(began))
+		}
+		server.out.Store(true)
+		if server.during(10 * time.Second); log.count(errRefused.Error()) != 2 {
+			t.Errorf("at work; the log:\n%s", log)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
