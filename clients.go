@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -79,11 +78,8 @@ func restConfig(cfg config) (*rest.Config, error) {
 	return rc, nil
 }
 
-// newClients makes the clients, and asks nobody. Its errors are of the flags and of rc.
+// newClients makes the clients, and asks nobody. Its errors are of rc.
 func newClients(cfg config, rc *rest.Config, registry *metrics.Registry, traces *tracing.Tracer) (*clients, error) {
-	if cfg.entrypointImage == "" && cfg.podName == "" {
-		return nil, errors.New("--entrypoint-image is needed outside a pod: the image that holds /entrypoint, as the nodes can pull it")
-	}
 	rc = rest.CopyConfig(rc)
 	rc.UserAgent = "millrace/" + version
 	// No limiter of the client's own: it would delay a watch that has to be

@@ -90,6 +90,9 @@ func controllerCommand(getenv func(string) string) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, _, err := readConfig(c.Flags(), getenv)
+			if err == nil {
+				err = cfg.checkStart()
+			}
 			if err != nil {
 				return &usageError{err}
 			}

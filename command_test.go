@@ -97,6 +97,10 @@ func TestAWrongCallIsToldInOneLine(t *testing.T) {
 		"bad flag of a command": {args: []string{"config", "-o", "xml"}, want: "table, yaml, json"},
 		"stray argument":        {args: []string{"config", "all"}, want: `"all"`},
 		"bad file":              {args: []string{"config", "--config=/nowhere"}, want: "/nowhere"},
+		"no image and no pod":   {want: "--entrypoint-image is needed"},
+		"a collector's name":    {args: []string{"--tracing-endpoint=foo"}, want: "--tracing-endpoint: "},
+		"it is the same there":  {args: []string{"config", "--tracing-endpoint=foo"}, want: `endpoint "foo": want http://host:port`},
+		"no pairs":              {args: []string{"--tracing-endpoint=http://a", "--tracing-headers=Bearer x"}, want: "--tracing-headers: headers for the collector: pair 1"},
 		"two leaders":           {args: []string{"config", "--leader-elect-renew-deadline=1h"}, want: "--leader-elect-renew-deadline"},
 	} {
 		code, out, errOut := called(t, c.env, c.args...)

@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"millrace/internal/tracing"
 	"millrace/reconcile/taskrun"
 )
 
 // check refuses what would fail later, or do nothing in silence: by the name of the flag,
 // and with what to do.
 func (c *config) check() error {
-	for _, check := range []func() error{c.checkNames, c.checkAddresses, c.checkImages, c.checkWork, c.checkLease} {
+	for _, check := range []func() error{c.checkNames, c.checkAddresses, c.checkImages, c.checkWork, c.checkLease, c.checkTracing} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -136,6 +137,37 @@ func (c *config) checkLease() error {
 		return fmt.Errorf("--leader-elect-retry-period=%s: must be positive", c.retryPeriod)
 	case float64(c.retryPeriod)*1.2 >= float64(c.renewDeadline):
 		return fmt.Errorf("--leader-elect-retry-period=%s must be well below --leader-elect-renew-deadline=%s (by a fifth at least)", c.retryPeriod, c.renewDeadline)
+	}
+	return nil
+}
+
+// checkTracing looks at one flag after the other, so that the error can name it. Where
+// nothing is traced, variables that are there for all programs of a cluster do no harm.
+func (c *config) checkTracing() error {
+	if c.tracing.Off() {
+		return nil
+	}
+	for _, each := range []struct {
+		flag string
+		part tracing.Config
+	}{
+		{"tracing-endpoint", tracing.Config{Endpoint: c.tracing.Endpoint}},
+		{"tracing-traces-endpoint", tracing.Config{TracesEndpoint: c.tracing.TracesEndpoint}},
+		{"tracing-headers", tracing.Config{Headers: c.tracing.Headers}},
+		{"tracing-resource-attributes", tracing.Config{ResourceAttributes: c.tracing.ResourceAttributes}},
+	} {
+		if err := each.part.Check(); err != nil {
+			return fmt.Errorf("--%s: %w", each.flag, err)
+		}
+	}
+	return nil
+}
+
+// checkStart refuses what a controller cannot begin with, and whoever only asks for its
+// settings can do without.
+func (c *config) checkStart() error {
+	if c.entrypointImage == "" && c.podName == "" {
+		return errors.New("--entrypoint-image is needed outside a pod: the image that holds /entrypoint, as the nodes can pull it")
 	}
 	return nil
 }

@@ -82,6 +82,8 @@ func TestBadSettingsAreRefusedByName(t *testing.T) {
 		"a port twice":      {args: []string{"--debug-bind-address=127.0.0.1:9090"}, want: "--debug-bind-address=127.0.0.1:9090 is what --bind-address=:9090 has: give it another port"},
 		"no image":          {args: []string{"--entrypoint-image=Mill race"}, want: `--entrypoint-image="Mill race" is not the name of an image`},
 		"no mirror":         {args: []string{"--registry-mirror=mirror"}, want: "--registry-mirror=mirror"},
+		"no URL":            {args: []string{"--tracing-traces-endpoint=collector:4318"}, want: `--tracing-traces-endpoint: endpoint "collector:4318": want http://host:port`},
+		"no attribute":      {env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_RESOURCE_ATTRIBUTES": "a"}, want: "--tracing-resource-attributes: resource attributes: pair 1"},
 		"a short lease":     {args: []string{"--leader-elect-lease-duration=900ms", "--leader-elect-renew-deadline=500ms", "--leader-elect-retry-period=100ms"}, want: "--leader-elect-lease-duration=900ms: must be a second at least"},
 		"no pause":          {args: []string{"--leader-elect-retry-period=0s"}, want: "--leader-elect-retry-period=0s: must be positive"},
 		"lease too short":   {args: []string{"--leader-elect-lease-duration=5s"}, want: "--leader-elect-lease-duration"},
@@ -128,6 +130,7 @@ func TestGoodSettingsAreTaken(t *testing.T) {
 		"any free port":            {"--bind-address=127.0.0.1:0", "--debug-bind-address=127.0.0.1:0", "--webhook-bind-address=:0"},
 		"one port, two addresses":  {"--bind-address=127.0.0.1:9090", "--debug-bind-address=[::1]:9090"},
 		"by digest":                {"--entrypoint-image=registry:5000/a@sha256:" + strings.Repeat("0", 64)},
+		"nothing is traced":        {"--tracing-headers=Bearer x", "--tracing-resource-attributes=a"},
 		"nobody is elected":        {"--leader-elect=false", "--leader-elect-lease-duration=0s"},
 		"the namespace of its own": {"--namespace=team-a", "--watch-namespace=team-a"},
 	} {

@@ -331,15 +331,3 @@ func TestTheLogSaysWhatAStartWaitsFor(t *testing.T) {
 		}
 	})
 }
-
-// What no server has to be asked about is found out at once.
-func TestAFlagThatIsMissingIsNotWaitedFor(t *testing.T) {
-	cfg, err := parseConfig(nil, none)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rc := &rest.Config{Host: "http://apiserver", Transport: tardy{answer: time.Hour}}
-	if _, err := newClients(cfg, rc, metrics.New(), nil); err == nil || !strings.Contains(err.Error(), "--entrypoint-image is needed") {
-		t.Errorf("without a pod and an image: %v", err)
-	}
-}

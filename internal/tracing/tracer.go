@@ -103,6 +103,20 @@ type Tracer struct {
 // Off tells whether the Config names no collector.
 func (c Config) Off() bool { return c.Endpoint == "" && c.TracesEndpoint == "" }
 
+// Check says what New cannot read of the Config, as far as that can be told without the
+// files that it names. The error has no part of the headers.
+func (c Config) Check() error {
+	c.HeadersFile = ""
+	if _, err := c.headers(); err != nil {
+		return err
+	}
+	if _, err := c.resource(); err != nil || c.Off() {
+		return err
+	}
+	_, err := c.url()
+	return err
+}
+
 // New makes a Tracer: nil if the Config is Off. It starts nothing, and asks
 // nobody: see Run. The error says what cannot be read of the Config.
 func New(cfg Config) (*Tracer, error) {

@@ -545,6 +545,10 @@ func TestAConfigThatCannotBeReadIsRefused(t *testing.T) {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gives %v, want %s", cfg, err, want)
 		}
+		ofFile := strings.HasSuffix(want, "open") // which Check leaves alone
+		if err := cfg.Check(); (err == nil) != ofFile || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v is checked, and gives %v, want %s", cfg, err, want)
+		}
 	}
 }
 
