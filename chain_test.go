@@ -65,13 +65,14 @@ func (n plenty) RoundTrip(r *http.Request) (*http.Response, error) {
 	for i := range int(n) {
 		fmt.Fprintf(&b, `{"type":"ADDED","object":{"metadata":{"namespace":"n","name":"it-%d","uid":"u%d","resourceVersion":"%d"}}}`+"\n", i, i, i+1)
 	}
-	body := io.MultiReader(&b, untilOver{r.Context()})
+	body := io.MultiReader(&b, untilOver(r.Context().Done()))
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r}, nil
 }
 
-type untilOver struct{ context.Context }
+// untilOver is the rest of an answer that says nothing more.
+type untilOver <-chan struct{}
 
 func (u untilOver) Read([]byte) (int, error) {
-	<-u.Done()
-	return 0, context.Cause(u)
+	<-u
+	return 0, io.ErrUnexpectedEOF
 }
