@@ -86,7 +86,7 @@ func (c *config) rows() []row {
 		{"entrypoint-image", "ENTRYPOINT_IMAGE", "entrypoint.image", option.Text(&c.entrypointImage, ""), "image that holds /entrypoint, as the nodes can pull it (default: the image of the pod that the program runs in)"},
 		{"entrypoint-mode", "ENTRYPOINT_MODE", "entrypoint.mode", option.Choice(&c.entrypointMode, "auto", "image-volume", "init-container"), "how the entrypoint reaches a run's pod: auto, image-volume or init-container; auto takes image volumes where the server has them (1.35 on) and falls back where a node cannot"},
 		{"registry-mirror", "REGISTRY_MIRROR", "registryMirror", option.Text(&c.registryMirror, ""), "http(s)://host:port of a registry that is asked for the entrypoint of every image, whatever registry the image names"},
-		{"tracing-endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "tracing.endpoint", tracingEndpoint(&c.tracing), "http(s)://host:port of a collector of OpenTelemetry that takes OTLP over HTTP, without the /v1/traces, which is added; empty for no tracing"},
+		{"tracing-endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "tracing.endpoint", option.Text(&c.tracing.Endpoint, ""), "http(s)://host:port of a collector of OpenTelemetry that takes OTLP over HTTP, without the /v1/traces, which is added; empty for no tracing"},
 		{"tracing-traces-endpoint", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "tracing.tracesEndpoint", option.Text(&c.tracing.TracesEndpoint, ""), "URL that spans are sent to as it stands, for a collector with a path of its own; it beats --tracing-endpoint, unless that comes from a stronger source"},
 		{"tracing-sampling-rate-per-million", "TRACING_SAMPLING_RATE_PER_MILLION", "tracing.samplingRatePerMillion", option.Number(&c.tracing.SamplingRatePerMillion, million, 0, million), "how many of a million runs are traced, of those that bring no span context; the others are as theirs says"},
 		{"tracing-certificate-file", "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE, OTEL_EXPORTER_OTLP_CERTIFICATE", "tracing.certificateFile", option.Text(&c.tracing.CertificateFile, ""), "file with the authorities, in PEM, that an https collector is trusted by (default: the system's)"},
@@ -101,11 +101,3 @@ func (c *config) rows() []row {
 
 // mayResolve tells whether runs may refer to the resolver of that name.
 func (c config) mayResolve(resolver string) bool { return slices.Contains(c.resolvers, resolver) }
-
-// tracingEndpoint is the collector's base URL. Who says it takes back what a weaker source
-// has said of the URL for spans, which would beat it otherwise.
-func tracingEndpoint(c *tracing.Config) option.Value {
-	return option.Of(&c.Endpoint, "", "string",
-		func(text string) (string, error) { c.TracesEndpoint = ""; return text, nil },
-		func(text string) string { return text })
-}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,18 +12,27 @@ import (
 
 // A source is where values of the table come from.
 type source struct {
-	name func(row) string         // of a row's value there, for people
-	text func(row) (string, bool) // false: it is not given there
+	strength int                      // what is given here beats what a weaker one gives
+	name     func(row) string         // of a row's value there, for people
+	text     func(row) (string, bool) // false: it is not given there
 }
 
 // An origin is a row, with the name of the source that its value is from.
 type origin struct {
 	row
 
-	from string
+	from     string
+	strength int // of that source
 }
 
 const byDefault = "default"
+
+// Strengths of sources; that of a default is 0.
+const (
+	inFile = 1 + iota
+	inEnvironment
+	inFlag
+)
 
 // parseConfig reads flags, environment and file. The error names the flag, the variable
 // or the field, and the value.
@@ -62,7 +72,7 @@ func readConfig(flags *pflag.FlagSet, getenv func(string) string) (config, []ori
 	var c config
 	origins := make([]origin, 0, len(c.rows()))
 	for _, r := range c.rows() {
-		origins = append(origins, origin{r, byDefault})
+		origins = append(origins, origin{row: r, from: byDefault})
 	}
 	given, environment := fromFlags(flags), fromEnvironmentVariables(getenv)
 	if err := take(origins, environment, given); err != nil { // to learn which file
@@ -77,6 +87,7 @@ func readConfig(flags *pflag.FlagSet, getenv func(string) string) (config, []ori
 			return c, nil, err
 		}
 	}
+	yield(origins, "tracing-traces-endpoint", "tracing-endpoint")
 	return c, origins, c.check()
 }
 
@@ -91,18 +102,31 @@ func take(origins []origin, sources ...source) error {
 			if err := o.to.Set(text); err != nil {
 				return fmt.Errorf("%s=%q: %w", from.name(o.row), text, err)
 			}
-			origins[i].from = from.name(o.row)
+			origins[i].from, origins[i].strength = from.name(o.row), from.strength
 		}
 	}
 	return nil
+}
+
+// yield empties what would beat another flag's value and comes from a weaker source than
+// that: the other one's source is then why it is empty.
+func yield(origins []origin, flag, to string) {
+	find := func(flag string) *origin {
+		return &origins[slices.IndexFunc(origins, func(o origin) bool { return o.flag == flag })]
+	}
+	weak, strong := find(flag), find(to)
+	if weak.to.String() != "" && weak.strength < strong.strength && weak.to.Set("") == nil {
+		weak.from, weak.strength = strong.from, strong.strength
+	}
 }
 
 func fromFlags(flags *pflag.FlagSet) source {
 	given := map[string]string{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = f.Value.String() })
 	return source{
-		name: func(r row) string { return "flag --" + r.flag },
-		text: func(r row) (string, bool) { text, ok := given[r.flag]; return text, ok },
+		strength: inFlag,
+		name:     func(r row) string { return "flag --" + r.flag },
+		text:     func(r row) (string, bool) { text, ok := given[r.flag]; return text, ok },
 	}
 }
 
@@ -116,8 +140,9 @@ func fromEnvironmentVariables(getenv func(string) string) source {
 		return r.env, ""
 	}
 	return source{
-		name: func(r row) string { name, _ := first(r); return "environment variable " + name },
-		text: func(r row) (string, bool) { _, text := first(r); return text, text != "" },
+		strength: inEnvironment,
+		name:     func(r row) string { name, _ := first(r); return "environment variable " + name },
+		text:     func(r row) (string, bool) { _, text := first(r); return text, text != "" },
 	}
 }
 
@@ -125,8 +150,9 @@ func fromEnvironmentVariables(getenv func(string) string) source {
 func fromFile(name string, origins []origin) (source, error) {
 	given, err := readConfigFile(name, fieldsOf(origins))
 	return source{
-		name: func(r row) string { return "file " + name + ": " + r.field },
-		text: func(r row) (string, bool) { text, ok := given[r.field]; return text, ok },
+		strength: inFile,
+		name:     func(r row) string { return "file " + name + ": " + r.field },
+		text:     func(r row) (string, bool) { text, ok := given[r.field]; return text, ok },
 	}, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,7 @@ func TestOpenTelemetrysVariablesAreTaken(t *testing.T) {
 		"a flag":           {[]string{"--tracing-endpoint=http://flag"}, of(base, traces), "", tracing.Config{Endpoint: "http://flag"}},
 		"a flag for none":  {[]string{"--tracing-endpoint="}, of(base, traces), "", tracing.Config{}},
 		"a flag for a URL": {[]string{"--tracing-traces-endpoint=http://flag"}, of(base, traces), "", tracing.Config{Endpoint: "http://base", TracesEndpoint: "http://flag"}},
+		"flags for both":   {[]string{"--tracing-traces-endpoint=http://flag/x", "--tracing-endpoint=http://flag"}, of(base, traces), "", tracing.Config{Endpoint: "http://flag", TracesEndpoint: "http://flag/x"}},
 		"a file":           {nil, of(base), "tracing: {tracesEndpoint: http://file/x}\n", tracing.Config{Endpoint: "http://base"}},
 		"headers":          {env: of("EXPORTER_OTLP_HEADERS=a=b"), want: tracing.Config{Headers: "a=b"}},
 		"headers twice":    {env: of("EXPORTER_OTLP_HEADERS=a=b", "EXPORTER_OTLP_TRACES_HEADERS=c=d"), want: tracing.Config{Headers: "c=d"}},
@@ -179,6 +181,24 @@ func TestOpenTelemetrysVariablesAreTaken(t *testing.T) {
 		c.want.SamplingRatePerMillion = 1e6
 		if diff := cmp.Diff(c.want, got.tracing, cmpopts.IgnoreFields(tracing.Config{}, "Trace")); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+// An empty value is from who has emptied it.
+func TestWhatGivesWayToAFlagIsFromThatFlag(t *testing.T) {
+	traces := map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://a/x", "KUBECONFIG": "/nowhere"}
+	for want, c := range map[string]struct {
+		env  map[string]string
+		args []string
+	}{
+		`--tracing-traces-endpoint "" flag --tracing-endpoint`:                                         {traces, []string{"config", "--tracing-endpoint=http://b:1"}},
+		`--tracing-traces-endpoint "" default`:                                                         {nil, []string{"config", "--tracing-endpoint=http://b:1"}},
+		`--tracing-traces-endpoint http://a/x environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`: {traces, []string{"config"}},
+	} {
+		code, out, errOut := called(t, c.env, c.args...)
+		if out = regexp.MustCompile(" +").ReplaceAllString(out, " "); code != 0 || !strings.Contains(out, want+"\n") {
+			t.Errorf("%d, %q: want %s in\n%s", code, errOut, want, out)
 		}
 	}
 }
