@@ -188,6 +188,11 @@ bench-shards: ## one, two and four replicas that share 200 namespaces: caches, C
 
 ##@ To learn from
 
+.PHONY: pictures
+pictures: build ## the pictures of docs: the live page, and the dashboard after four minutes of a model cluster (needs Chromium)
+	$(GO) -C internal/tools/manifests build -o $(CURDIR)/$(BUILD)/bin/dashboard ./dashboard
+	$(GO) run ./internal/pictures
+
 .PHONY: tour
 tour: ## one object's life through every stage of the chain (STEP=1: Enter by Enter; WEB=1: as a page)
 	@$(GO) run ./examples/tour $(if $(STEP),-step) $(if $(WEB),-web localhost:8042)

@@ -181,17 +181,21 @@ func (b *browser) press(key string, code int, text string) error {
 	return nil
 }
 
-// picture opens the page, waits for its news, goes to the hottest key by the
-// keyboard and follows it, and takes a picture of the upper 2000 pixels.
-func (b *browser) picture(ctx context.Context, url string, width int, scheme string) ([]byte, error) {
+// visit opens a page in a window that wide, in one of the two schemes of colours.
+func (b *browser) visit(url string, width int, scheme string) error {
 	media := []map[string]string{{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}}
-	err := errors.Join(
+	return errors.Join(
 		b.call("Runtime.enable", nil, nil),
 		b.window(width, 900),
 		b.call("Emulation.setEmulatedMedia", map[string]any{"features": media}, nil),
 		b.call("Page.navigate", map[string]any{"url": url}, nil),
 	)
-	if err != nil {
+}
+
+// followed opens the live page, waits for its news, goes to the hottest key by the
+// keyboard and follows it, and takes a picture of the upper 2000 pixels.
+func (b *browser) followed(ctx context.Context, url string, width int, scheme string) ([]byte, error) {
+	if err := b.visit(url, width, scheme); err != nil {
 		return nil, err
 	}
 	// Rates need two snapshots.
@@ -201,13 +205,6 @@ func (b *browser) picture(ctx context.Context, url string, width int, scheme str
 	if err := b.followByKeyboard(ctx); err != nil {
 		return nil, err
 	}
-	var size struct{ Wide, High float64 }
-	if err := b.evaluate(`({wide: document.documentElement.scrollWidth, high: document.documentElement.scrollHeight})`, &size); err != nil {
-		return nil, err
-	}
-	if size.Wide > float64(width) {
-		return nil, fmt.Errorf("the page is %v px wide", size.Wide)
-	}
 	var cut []string
 	if err := b.evaluate(`[...document.querySelectorAll("svg text")].map((e) => e.textContent).filter((text) => text.endsWith("…"))`, &cut); err != nil {
 		return nil, err
@@ -215,8 +212,20 @@ func (b *browser) picture(ctx context.Context, url string, width int, scheme str
 	if len(cut) > 0 {
 		return nil, fmt.Errorf("no box has room for %q", cut)
 	}
+	return b.picture(width, 2000, 64)
+}
+
+// picture is one of the page as it is, so high at the most, of that many colours.
+func (b *browser) picture(width, high, colours int) ([]byte, error) {
+	var size struct{ Wide, High float64 }
+	if err := b.evaluate(`({wide: document.documentElement.scrollWidth, high: document.documentElement.scrollHeight})`, &size); err != nil {
+		return nil, err
+	}
+	if size.Wide > float64(width) {
+		return nil, fmt.Errorf("the page is %v px wide", size.Wide)
+	}
 	// What is outside of the window may not have been painted.
-	if err := b.window(width, int(min(size.High, 2000))); err != nil {
+	if err := b.window(width, min(int(size.High), high)); err != nil {
 		return nil, err
 	}
 	var painted bool
@@ -231,7 +240,7 @@ func (b *browser) picture(ctx context.Context, url string, width int, scheme str
 	if err != nil {
 		return nil, err
 	}
-	return shrink(picture)
+	return shrink(picture, colours)
 }
 
 // window is that wide and high, in pixels.

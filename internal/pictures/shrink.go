@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// shrink makes a picture of at most 64 colours, which a page of boxes and text can
-// do with: the most frequent ones, and for all others the nearest of those.
-func shrink(picture []byte) ([]byte, error) {
+// shrink makes a picture of at most so many colours, of which a page of boxes and text
+// needs few: the most frequent ones, and for all others the nearest of those.
+func shrink(picture []byte, most int) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func shrink(picture []byte) ([]byte, error) {
 		colours = append(colours, c)
 	}
 	slices.SortFunc(colours, func(a, b color.Color) int { return cmp.Compare(often[b], often[a]) })
-	colours = colours[:min(len(colours), 64)]
+	colours = colours[:min(len(colours), most)]
 	nearest := map[color.Color]uint8{}
 	for c := range often {
 		nearest[c] = uint8(colours.Index(c))

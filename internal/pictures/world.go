@@ -22,14 +22,15 @@ import (
 // world is a model server that listens on a real port, and the kubelets behind it.
 type world struct {
 	server *apiserver.Server
-	host   string // its URL
+	host   string                // its URL
+	admit  func(object any) bool // is asked before people create a run
 }
 
 // newWorld starts both; they end with ctx.
 func newWorld(ctx context.Context) (*world, error) {
 	agenda := turnstile.NewAgenda()
 	var kubelets *kubelet.Kubelet
-	w := &world{server: apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) { kubelets.Saw(e) }})}
+	w := &world{admit: func(any) bool { return true }, server: apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) { kubelets.Saw(e) }})}
 	kubelets = kubelet.New(kubelet.Config{Server: w.server, Agenda: agenda, Seed: 7})
 	go agenda.Run(ctx)
 	go w.server.Run(ctx) //nolint:errcheck // it ends with ctx
@@ -69,7 +70,7 @@ func forward(to, from net.Conn) {
 }
 
 // program runs millrace on that server; the channel tells when it has ended.
-func (w *world) program(ctx context.Context, binary, debug string) (<-chan error, error) {
+func (w *world) program(ctx context.Context, binary string, args ...string) (<-chan error, error) {
 	dir, err := os.MkdirTemp("", "pictures")
 	if err != nil {
 		return nil, err
@@ -79,8 +80,9 @@ func (w *world) program(ctx context.Context, binary, debug string) (<-chan error
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, binary, "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1:0", "--webhook-bind-address=", "--debug-bind-address="+debug,
-		"--entrypoint-image=registry.example.com/millrace", "--leader-elect=false", "--pack-after=8s")
+	args = append(args, "--kubeconfig="+kubeconfig, "--entrypoint-image=registry.example.com/millrace", "--pack-after=8s")
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=512000000") // as the Deployment sets it
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Start(); err != nil {
@@ -97,9 +99,12 @@ func (w *world) program(ctx context.Context, binary, debug string) (<-chan error
 	return ended, nil
 }
 
+// teams have a namespace each.
+func teams() []string { return []string{"ci", "shop", "billing", "search", "mobile"} }
+
 // people create runs in some namespaces until ctx ends.
 func (w *world) people(ctx context.Context) {
-	teams := []string{"ci", "shop", "billing", "search", "mobile"}
+	teams := teams()
 	for _, ns := range teams {
 		account := &corev1.ServiceAccount{}
 		account.Namespace, account.Name = ns, "default"
@@ -108,14 +113,21 @@ func (w *world) people(ctx context.Context) {
 	}
 	for n := 1; ctx.Err() == nil; n++ {
 		ns := teams[n%len(teams)]
-		w.create(crds.ResourceTaskRuns, taskRun(ns, fmt.Sprintf("build-%d", n)))
+		w.ask(crds.ResourceTaskRuns, taskRun(ns, n))
 		if n%5 == 0 {
-			w.create(crds.ResourcePipelineRuns, pipelineRun(ns, fmt.Sprintf("release-%d", n)))
+			w.ask(crds.ResourcePipelineRuns, pipelineRun(ns, n))
 		}
 		select {
 		case <-time.After(400 * time.Millisecond):
 		case <-ctx.Done():
 		}
+	}
+}
+
+// ask has a run created, if it is admitted.
+func (w *world) ask(resource string, run any) {
+	if w.admit(run) {
+		w.create(resource, run)
 	}
 }
 
@@ -125,19 +137,25 @@ func (w *world) create(resource string, object any) {
 	}
 }
 
-func steps(names ...string) *crds.TaskSpec {
+// steps run a script each, in the words of the model kubelets.
+func steps(script string, names ...string) *crds.TaskSpec {
 	spec := &crds.TaskSpec{}
 	for _, name := range names {
-		spec.Steps = append(spec.Steps, crds.Step{Name: name, Image: "registry.example.com/go", Script: "#!/bin/sh\nexit 0\n"})
+		spec.Steps = append(spec.Steps, crds.Step{Name: name, Image: "registry.example.com/go", Script: "#!/bin/sh\n" + script + "\n"})
 	}
 	return spec
 }
 
-func taskRun(ns, name string) *crds.TaskRun {
+// taskRun takes longer or shorter, and fails once in nine.
+func taskRun(ns string, n int) *crds.TaskRun {
+	script := fmt.Sprintf("sleep=%dms", 150*(n%7))
+	if n%9 == 0 {
+		script += " exit=1"
+	}
 	return &crds.TaskRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: crds.KindTaskRun},
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
-		Spec:       crds.TaskRunSpec{TaskSpec: steps("fetch", "build", "test")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("build-%d", n)},
+		Spec:       crds.TaskRunSpec{TaskSpec: steps(script, "fetch", "build", "test")},
 	}
 }
 
@@ -147,15 +165,15 @@ func pipeline(ns string) *crds.Pipeline {
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "release"},
 	}
 	for _, name := range []string{"lint", "unit", "image", "deploy"} {
-		p.Spec.Tasks = append(p.Spec.Tasks, crds.PipelineTask{Name: name, TaskSpec: &crds.EmbeddedTask{TaskSpec: *steps("fetch", name)}})
+		p.Spec.Tasks = append(p.Spec.Tasks, crds.PipelineTask{Name: name, TaskSpec: &crds.EmbeddedTask{TaskSpec: *steps("sleep=500ms", "fetch", name)}})
 	}
 	return p
 }
 
-func pipelineRun(ns, name string) *crds.PipelineRun {
+func pipelineRun(ns string, n int) *crds.PipelineRun {
 	return &crds.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: crds.KindPipelineRun},
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("release-%d", n)},
 		Spec:       crds.PipelineRunSpec{PipelineRef: &crds.PipelineRef{Name: "release"}},
 	}
 }

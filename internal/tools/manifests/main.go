@@ -12,7 +12,8 @@
 // heading in docs/operating.md. Those tests are promtool's to run: `make rules`.
 //
 // It is a module of its own so that the product depends neither on kustomize nor on
-// Prometheus, of which it takes the parser. promtool, which needs twice as many packages,
+// Prometheus, of which it takes the parser, and the engine for the picture of the
+// dashboard (dashboard). promtool, which needs twice as many packages,
 // is another one (internal/tools/promtool).
 package main
 

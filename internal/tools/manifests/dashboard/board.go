@@ -65,7 +65,7 @@ type threshold struct {
 // readBoard refuses what could not be drawn as it is meant.
 func readBoard(text []byte) (board, error) {
 	var b board
-	if err := json.Unmarshal(text, &b); err != nil {
+	if err := json.Unmarshal(text, &b); err != nil { //nolint:musttag // the fields are named as Grafana names them, but for the first letter
 		return board{}, err
 	}
 	var all []error
@@ -111,21 +111,21 @@ func (p panel) check() error {
 	default:
 		return fmt.Errorf("the kind %q is not known", p.Type)
 	}
-	if min := p.FieldConfig.Defaults.Min; min == nil || *min != 0 {
+	if from := p.FieldConfig.Defaults.Min; from == nil || *from != 0 {
 		return errors.New("only axes from 0 on are known")
 	}
 	return p.FieldConfig.Defaults.check()
 }
 
 func (d defaults) check() error {
-	if units[d.Unit] == nil {
+	if unit(d.Unit) == nil {
 		return fmt.Errorf("the unit %q is not known", d.Unit)
 	}
 	if d.Thresholds != nil && d.Thresholds.Mode != "absolute" {
 		return fmt.Errorf("the mode of thresholds %q is not known", d.Thresholds.Mode)
 	}
 	for _, each := range d.thresholds() {
-		if !slices.Contains(colours, each.Color) {
+		if !slices.Contains(colours(), each.Color) {
 			return fmt.Errorf("the colour %q is not known", each.Color)
 		}
 	}
@@ -133,7 +133,7 @@ func (d defaults) check() error {
 }
 
 // colours that thresholds may have; the page has a variable for each.
-var colours = []string{"green", "orange", "red", "text"}
+func colours() []string { return []string{"green", "orange", "red", "text"} }
 
 // thresholds without any are as Grafana's documentation says: green, and red from 80 on.
 func (d defaults) thresholds() []threshold {

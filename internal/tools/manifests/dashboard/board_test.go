@@ -131,7 +131,7 @@ func TestUnits(t *testing.T) {
 		{"short", 0, "0"}, {"short", 1234, "1.23 K"}, {"ops", 0.05, "0.05 ops/s"}, {"bytes", 3 << 20, "3 MiB"},
 		{"percentunit", 0.5, "50%"}, {"s", 0.0025, "2.5 ms"}, {"s", 604800, "7 days"}, {"s", 0, "0 s"},
 	} {
-		if got := units[each.unit](each.value); got != each.want {
+		if got := unit(each.unit)(each.value); got != each.want {
 			t.Errorf("%v %s: %q, want %q", each.value, each.unit, got, each.want)
 		}
 	}

@@ -96,7 +96,7 @@ func (p panel) stat(lines []line) template.HTML {
 	var out strings.Builder
 	for _, each := range lines {
 		value := each.points[len(each.points)-1].F
-		text, name, class := units[p.FieldConfig.Defaults.Unit](value), each.name, "value"
+		text, name, class := unit(p.FieldConfig.Defaults.Unit)(value), each.name, "value"
 		if p.Options.TextMode == "name" {
 			text, name, class = name, "", "name"
 		} else if len(lines) == 1 {

@@ -21,10 +21,11 @@ const (
 	legendMost = 4 // lines
 )
 
-// hues of the lines, one after the other.
-var hues = []string{"#4e9a51", "#d9a800", "#3f86d8", "#e07b39", "#d64550", "#8f6bc2", "#2aa5a0", "#b8619c", "#7c8a3a", "#6d7f9c"}
-
-func hue(n int) string { return hues[n%len(hues)] }
+// hue is the colour of a line, by its place.
+func hue(n int) string {
+	hues := [...]string{"#4e9a51", "#d9a800", "#3f86d8", "#e07b39", "#d64550", "#8f6bc2", "#2aa5a0", "#b8619c", "#7c8a3a", "#6d7f9c"}
+	return hues[n%len(hues)]
+}
 
 // A graph turns times and values into pixels.
 type graph struct {
@@ -52,7 +53,7 @@ func (p panel) timeseries(lines []line, a *asker, wide, high int) template.HTML 
 	for n := 0; float64(n)*step <= g.top*1.001; n++ {
 		v := float64(n) * step
 		fmt.Fprintf(&out, `<path class="grid" d="M%d %.1fH%.1f"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
-			axisLeft, g.y(v), axisLeft+g.wide, axisLeft-6, g.y(v)+4, template.HTMLEscapeString(units[p.FieldConfig.Defaults.Unit](v)))
+			axisLeft, g.y(v), axisLeft+g.wide, axisLeft-6, g.y(v)+4, template.HTMLEscapeString(unit(p.FieldConfig.Defaults.Unit)(v)))
 	}
 	g.times(&out, float64(high))
 	for n, each := range bands {
@@ -142,8 +143,8 @@ func (g graph) edge(b band) string {
 func (g graph) area(b band) string {
 	var out strings.Builder
 	out.WriteString(g.edge(b))
-	for n := len(b) - 1; n >= 0; n-- {
-		fmt.Fprintf(&out, "L%.1f %.1f", g.x(b[n].at), g.y(b[n].low))
+	for _, each := range slices.Backward(b) {
+		fmt.Fprintf(&out, "L%.1f %.1f", g.x(each.at), g.y(each.low))
 	}
 	return out.String() + "Z"
 }

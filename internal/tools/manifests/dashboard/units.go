@@ -5,13 +5,22 @@ import (
 	"strconv"
 )
 
-// units are how a number is written, by Grafana's name of its unit.
-var units = map[string]func(float64) string{
-	"short":       func(v float64) string { return scaled(v, 1000, "", " K", " Mil", " Bil") },
-	"ops":         func(v float64) string { return scaled(v, 1000, " ops/s", "K ops/s", "M ops/s") },
-	"bytes":       func(v float64) string { return scaled(v, 1024, " B", " KiB", " MiB", " GiB") },
-	"percentunit": func(v float64) string { return digits(100*v) + "%" },
-	"s":           seconds,
+// unit is how a number is written, by Grafana's name of its unit; nil if it is not known.
+func unit(name string) func(float64) string {
+	switch name {
+	case "short":
+		return func(v float64) string { return scaled(v, 1000, "", " K", " Mil", " Bil") }
+	case "ops":
+		return func(v float64) string { return scaled(v, 1000, " ops/s", "K ops/s", "M ops/s") }
+	case "bytes":
+		return func(v float64) string { return scaled(v, 1024, " B", " KiB", " MiB", " GiB") }
+	case "percentunit":
+		return func(v float64) string { return digits(100*v) + "%" }
+	case "s":
+		return seconds
+	default:
+		return nil
+	}
 }
 
 // scaled has a name for each power.
