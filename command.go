@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -134,8 +135,7 @@ func untilTold(ctx context.Context) (told context.Context, stop func()) {
 			select {
 			case s := <-signals:
 				if number, ok := s.(syscall.Signal); ok && told.Err() != nil {
-					klog.InfoS("Told to stop while it stops, and ends at once", "signal", s.String())
-					klog.Flush()
+					lastWords(s)
 					os.Exit(exitKilled + int(number))
 				}
 				tell()
@@ -149,6 +149,22 @@ func untilTold(ctx context.Context) (told context.Context, stop func()) {
 		close(over)
 		listening.Wait()
 		tell()
+	}
+}
+
+// lastWords says why the process ends, if somebody takes that within a second: who reads
+// its log may have stopped reading, and a line blocks then for good. The goroutine ends
+// with the process.
+func lastWords(s os.Signal) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		klog.InfoS("Told to stop while it stops, and ends at once", "signal", s.String())
+		klog.Flush()
+	}()
+	select {
+	case <-said:
+	case <-time.After(time.Second):
 	}
 }
 
