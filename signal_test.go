@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -96,10 +97,12 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second syscall.Signal // 0: the server answers then
 		want          int
+		deaf          bool // nobody reads its log
 	}{
-		"SIGTERM twice": {syscall.SIGTERM, syscall.SIGTERM, 143},
-		"Ctrl-C twice":  {syscall.SIGINT, syscall.SIGINT, 130},
-		"SIGTERM once":  {syscall.SIGTERM, 0, 0},
+		"SIGTERM twice": {syscall.SIGTERM, syscall.SIGTERM, 143, false},
+		"SIGTERM twice, and nobody reads its log": {syscall.SIGTERM, syscall.SIGTERM, 143, true},
+		"Ctrl-C twice": {syscall.SIGINT, syscall.SIGINT, 130, false},
+		"SIGTERM once": {syscall.SIGTERM, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDam(t)
@@ -115,11 +118,23 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 			cmd.Env = append(os.Environ(), child+"="+flags)
 			var said strings.Builder
 			cmd.Stderr = &said
+			unread, log, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unread.Close() //nolint:errcheck // nobody reads it
+			defer log.Close()    //nolint:errcheck // likewise
+			if c.deaf {
+				cmd.Stderr = log
+			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			becomes(t, "http://"+address+"/readyz", http.StatusOK)
 			<-d.reached
+			if c.deaf {
+				fill(t, log)
+			}
 			tell(t, cmd, c.first)
 			becomes(t, "http://"+address+"/readyz", http.StatusServiceUnavailable) // it drains
 			if c.second == 0 {
@@ -132,6 +147,22 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 				t.Errorf("it exits with %d (%s), want %d:\n%s", code, cmd.ProcessState, c.want, said.String())
 			}
 		})
+	}
+}
+
+// fill has a pipe take nothing any more, so that whoever writes waits.
+func fill(t *testing.T, pipe *os.File) {
+	t.Helper()
+	path := fmt.Sprintf("/proc/self/fd/%d", pipe.Fd()) // opened anew: who does not wait is this one alone
+	end, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = syscall.Write(end, []byte{0})
+	}
+	if err := syscall.Close(end); err != nil {
+		t.Error(err)
 	}
 }
 
