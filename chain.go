@@ -101,14 +101,14 @@ func (c chain) runPacked(ctx context.Context, parts *errgroup.Group, after time.
 	parts.Go(func() error { return packer.Run(ctx) })
 }
 
-// giveBack returns the memory to the system that packing has freed, once there is
-// little left to pack. Left to itself the runtime keeps for long what it once had in
-// use: after a start with fifty thousand runs, several times what they take then.
+// giveBack returns the memory to the system that packing has freed, after each sweep
+// until which it was much. Left to itself the runtime keeps for long what it once had in
+// use: after a start with fifty thousand runs, more than they take then.
 func giveBack() func(indexer.Sweep) {
 	const much = 32 << 20
 	freed := int64(0)
 	return func(s indexer.Sweep) {
-		if freed += s.Freed; freed > much && s.Freed < much/8 {
+		if freed += s.Freed; freed > much {
 			debug.FreeOSMemory()
 			freed = 0
 		}
