@@ -152,3 +152,28 @@ func TestStackedLines(t *testing.T) {
 		t.Error("the graph has another height")
 	}
 }
+
+// The lines of a grid are at round numbers, as they are written.
+func TestStepsAreRound(t *testing.T) {
+	for _, each := range []struct {
+		top  float64
+		unit string
+		want string
+	}{{0, "short", "0.5"}, {3, "short", "1"}, {130, "s", "1 min"}, {1.5 * (1 << 20), "bytes", "512 KiB"}, {0.9, "percentunit", "50%"}} {
+		if got := unit(each.unit)(stepOf(each.top, each.unit)); got != each.want {
+			t.Errorf("up to %v %s: %s, want %s", each.top, each.unit, got, each.want)
+		}
+	}
+}
+
+// What there is no room for is counted, and what is named has room.
+func TestALegendNamesTheHighest(t *testing.T) {
+	var lines []line
+	for n := range 40 {
+		lines = append(lines, line{fmt.Sprintf("a name of thirty letters as %02d", n), []promql.FPoint{{T: 1, F: float64(n)}}})
+	}
+	text, rows := legendOf(lines, 400)
+	if rows != legendMost || !strings.Contains(string(text), "as 39</span>") || strings.Contains(string(text), "as 00<") || !strings.Contains(string(text), "and 36 more") {
+		t.Errorf("%d lines of text: %s", rows, text)
+	}
+}

@@ -157,8 +157,8 @@ func command(n int) byte {
 	return 'L'
 }
 
-// stepOf is what lies between two lines of the grid: 1, 2 or 5 of a power of ten, of which
-// some four make the height.
+// stepOf is what lies between two lines of the grid: 1, 2 or 5 of a power of ten, of KiB or
+// minutes where it is as much as that; some four make the height.
 func stepOf(top float64, unit string) float64 {
 	if top <= 0 {
 		top = 1
@@ -166,6 +166,9 @@ func stepOf(top float64, unit string) float64 {
 	scale := 1.0
 	for unit == "bytes" && top/scale >= 1024 {
 		scale *= 1024
+	}
+	if unit == "s" && top > 60 {
+		scale = 60
 	}
 	rough := top / scale / 4
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
@@ -206,11 +209,11 @@ func folded(lines []line, order []int, wide int) (rows, named int) {
 	rows, used := 1, 0
 	for named, n := range order {
 		takes := around + letter*utf8.RuneCountInString(lines[n].name)
+		if used > 0 && used+takes > wide && rows < legendMost {
+			rows, used = rows+1, 0
+		}
 		if rows == legendMost && used+takes > wide-more {
 			return rows, named
-		}
-		if used > 0 && used+takes > wide {
-			rows, used = rows+1, 0
 		}
 		used += takes
 	}
