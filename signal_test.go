@@ -122,8 +122,8 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer unread.Close() //nolint:errcheck // nobody reads it
-			defer log.Close()    //nolint:errcheck // likewise
+			defer unread.Close()
+			defer log.Close()
 			if c.deaf {
 				cmd.Stderr = log
 			}
