@@ -31,19 +31,18 @@ func amongCompleted(ctx context.Context, s stage, n int) (numbers, error) {
 	if err := s.rest(ctx, p, m); err != nil {
 		return nil, err
 	}
-	for _, again := range []struct {
-		id, step, run string
-		signal        syscall.Signal
-	}{
-		{"after-crash", "completed: after a kill -9", "crash", syscall.SIGKILL},
-		{"after-stop", "completed: after a stop", "stop", syscall.SIGTERM},
+	for _, c := range []change{
+		{"after-crash", "completed: after a kill -9", "crash", syscall.SIGKILL, false},
+		{"after-stop", "completed: after a stop", "stop", syscall.SIGTERM, false},
+		{"standby-crash", "completed: a kill -9, beside a standby", "crash", syscall.SIGKILL, true},
+		{"standby-stop", "completed: a stop, beside a standby", "stop", syscall.SIGTERM, true},
 	} {
-		began := time.Now()
-		if p, err = s.again(ctx, p, again.signal, again.run, where[0]); err != nil {
+		var took time.Duration
+		if p, took, err = s.again(ctx, p, c, where[0]); err != nil {
 			return nil, err
 		}
-		m[again.id] = time.Since(began).Seconds()
-		s.progress.done(again.step, fmt.Sprintf("a new run has its pod after %.1f s", m[again.id]))
+		m[c.id] = took.Seconds()
+		s.progress.done(c.step, fmt.Sprintf("a new run has its pod after %.1f s", m[c.id]))
 		if err := s.looked(ctx, p, n); err != nil {
 			return nil, err
 		}
@@ -171,25 +170,49 @@ func tiers(all samples) (packed, plain int) {
 	return packed, plain
 }
 
-// again ends a process, asks for a new run, starts the next process, and returns when
-// the run has a pod.
-func (s stage) again(ctx context.Context, p *process, signal syscall.Signal, run, namespace string) (*process, error) {
-	p.end(signal)
-	w := workload{name: fmt.Sprintf("%s-%d", run, time.Now().Unix()), runs: 1, taskRuns: 1}
+// change is how one process comes after another: when that has ended, as in the overlay
+// single, or with full caches beside it, as in ha.
+type change struct {
+	id, step, run string
+	signal        syscall.Signal
+	standby       bool
+}
+
+// again ends a process, asks for a new run, and returns the next process when the run has
+// a pod, and how long after the end that is.
+func (s stage) again(ctx context.Context, p *process, c change, namespace string) (next *process, took time.Duration, err error) {
+	if c.standby {
+		if next, err = s.start(ctx, "completed"); err != nil {
+			return p, 0, err
+		}
+		if err := next.ready(ctx); err != nil {
+			return p, 0, err
+		}
+	}
+	began := time.Now()
+	p.end(c.signal)
+	w := workload{name: fmt.Sprintf("%s-%d", c.run, began.Unix()), runs: 1, taskRuns: 1}
 	body, err := w.bodies()
 	if err != nil {
-		return p, err
+		return p, 0, err
 	}
 	h, err := create(ctx, s.tekton, "taskruns", namespace, body(0))
 	if err != nil {
-		return p, err
+		return p, 0, err
 	}
-	next, err := s.start(ctx, "completed")
-	if err != nil {
-		return p, err
+	if next == nil {
+		if next, err = s.start(ctx, "completed"); err != nil {
+			return p, 0, err
+		}
 	}
-	return next, next.until(ctx, "make the pod of a new run", func() (bool, error) {
-		answer, err := s.core.Get().Namespace(namespace).Resource("pods").Param("labelSelector", "tekton.dev/taskRun="+h.Metadata.Name).Do(ctx).Raw()
+	err = s.hasPod(ctx, next, namespace, h.Metadata.Name)
+	return next, time.Since(began), err
+}
+
+// hasPod waits until a process has made the pod of a run.
+func (s stage) hasPod(ctx context.Context, p *process, namespace, run string) error {
+	return p.until(ctx, "make the pod of a new run", func() (bool, error) {
+		answer, err := s.core.Get().Namespace(namespace).Resource("pods").Param("labelSelector", "tekton.dev/taskRun="+run).Do(ctx).Raw()
 		if err != nil {
 			return false, err
 		}

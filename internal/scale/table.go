@@ -53,6 +53,8 @@ func rows() []row {
 		{"rest-after", "… after", seconds, none()},
 		{"after-crash", "kill -9: a new run has its pod after", seconds, most(20, "20 s", "completed")},
 		{"after-stop", "stop and start: a new run has its pod after", seconds, most(5, "5 s", "completed")},
+		{"standby-crash", "… beside a standby: kill -9", seconds, most(20, "20 s", "completed")},
+		{"standby-stop", "… and a stop", seconds, most(5, "5 s", "completed")},
 	}
 }
 
