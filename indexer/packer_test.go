@@ -187,10 +187,10 @@ func TestALargeFirstListIsPackedWhileItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := indexer.New("things")
 		pods := crowd(t, 2000)
-		var sweeps []indexer.Sweep
+		sweeps := make(chan indexer.Sweep, 10)
 		q, item := filling(t, x, indexer.PackConfig{
 			Live:  func(o *wire.Object) bool { return o.Key().Name == "p042" },
-			Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) { sweeps = append(sweeps, s) }},
+			Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) { sweeps <- s }},
 		})
 		q.Begin()
 		item(pods[:1000]...)
@@ -210,11 +210,11 @@ func TestALargeFirstListIsPackedWhileItComes(t *testing.T) {
 		expectPacked(t, x, 2+16, 1983)
 		after(time.Minute)
 		expectPacked(t, x, 2, 1999)
-		if s := sweeps[0]; s.Idle != 1999 || s.Packed != 1999 || !s.Dictionary || s.Ratio <= 0 || s.Ratio > 0.5 || s.Freed < 100*1999 {
+		if s := <-sweeps; s.Idle != 1999 || s.Packed != 1999 || !s.Dictionary || s.Ratio <= 0 || s.Ratio > 0.5 || s.Freed < 100*1999 {
 			t.Errorf("the first sweep tells of %+v", s)
 		}
 		after(time.Minute)
-		if s := sweeps[1]; s.Packed != 0 || s.Freed != 0 {
+		if s := <-sweeps; s.Packed != 0 || s.Freed != 0 {
 			t.Errorf("the second sweep tells of %+v", s)
 		}
 	})
