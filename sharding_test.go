@@ -569,12 +569,12 @@ func TestALeaderBeginsWhenNobodyClaimsAShareAnyMore(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.shares("a", "b")
 		a.leave()
-		time.Sleep(20 * time.Second)
+		time.Sleep(15 * time.Second) // b may have begun to end while a was still leaving
 		if w.mu.Lock(); len(w.at) != 1 {
 			t.Errorf("at work are %v, and b has not ended what it had in hand", w.at)
 		}
 		w.mu.Unlock()
-		time.Sleep(5 * time.Second)
+		time.Sleep(10 * time.Second)
 		w.shares("new")
 		b.leave()
 		leads.leave()
