@@ -95,7 +95,9 @@
 //
 // None is started here. Indexer.Run blocks, in the goroutine of whoever calls
 // it, and is the only writer of objects; Packer.Run blocks in another, and with
-// the readers may change the form of one, never the object.
+// the readers may change the form of one, never the object. Packer.Handle is a
+// handler, the last one: while the first list comes it packs in Run's goroutine,
+// and no other handler may take as long. The two take turns by the Packer's lock.
 //
 // One lock guards the store; it is not held while handlers run, nor while a
 // reader decodes, unpacks or goes through a list, nor while the packer
