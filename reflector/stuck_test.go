@@ -40,7 +40,9 @@ func (w wall) Update(o *wire.Object) error { <-w.fallen; return w.story.Update(o
 // A loop that is dead is told from one that waits.
 func TestASinkThatDoesNotReturnLeavesADeadLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, []answer{synced("9", event("MODIFIED", pod("a", "10")), open)})
+		// The pause lets whoever asks for single objects go to rest: where it meets the turn
+		// that the event holds, it waits for a mutex, and the bubble's clock with it.
+		s := serve(t, []answer{synced("9", pause(time.Second), event("MODIFIED", pod("a", "10")), open)})
 		w := wall{s, make(chan struct{})}
 		s.beginWith(w, Config{})
 		s.pass(10 * time.Minute)
