@@ -13,6 +13,34 @@ import (
 	"millrace/wire"
 )
 
+// firstList is a FIFO with all of a list of runs.
+func firstList(t *testing.T, store *indexer.Indexer, facet wire.Facet, list string) *fifo.FIFO {
+	t.Helper()
+	waits := fifo.New(store, fifo.Config{})
+	waits.Begin()
+	_, err := wire.NewScanner(facet).List(wire.JSON, strings.NewReader(list), func(o *wire.Object, err error) error {
+		return errors.Join(err, waits.Item(o))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits.Commit("9")
+	return waits
+}
+
+// takeIn has the store take everything in, and the handlers hear of it.
+func takeIn(t *testing.T, store *indexer.Indexer, waits *fifo.FIFO, handlers ...func(indexer.Change)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- store.Run(ctx, waits, handlers...) }()
+	<-store.Synced()
+	if stop(); <-done != nil {
+		t.Fatal("the cache has failed")
+	}
+}
+
 // Pods stay plain while their run is at work, whatever else they own or are
 // owned by; a run whose condition says True or False has ended.
 func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
@@ -24,28 +52,13 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		{"metadata":{"namespace":"ci","name":"running","uid":"running","resourceVersion":"2"},"status":{"conditions":[{"type":"Succeeded","status":"Unknown"}]}},
 		{"metadata":{"namespace":"ci","name":"good","uid":"good","resourceVersion":"3"},"status":{"conditions":[{"type":"Succeeded","status":"True"}]}},
 		{"metadata":{"namespace":"ci","name":"bad","uid":"bad","resourceVersion":"4"},"status":{"conditions":[{"type":"Other","status":"Unknown"},{"type":"Succeeded","status":"False"}]}}]}`
-	waits := fifo.New(taskRuns, fifo.Config{})
-	waits.Begin()
-	_, err := wire.NewScanner(succeeded).List(wire.JSON, strings.NewReader(list), func(o *wire.Object, err error) error {
-		return errors.Join(err, waits.Item(o))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	waits.Commit("9")
+	waits := firstList(t, taskRuns, succeeded, list)
 	// What a run owns that is still to come is packed until then.
 	stranger, err := wire.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"p","ownerReferences":[{"name":"unheard","uid":"unheard"}]}}`))
 	if err != nil || working.owner(stranger) {
 		t.Errorf("while runs are being listed, somebody is at work for the pod of one that is not known; %v", err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- taskRuns.Run(ctx, waits) }()
-	<-taskRuns.Synced()
-	if stop(); <-done != nil {
-		t.Fatal("the cache has failed")
-	}
+	takeIn(t, taskRuns, waits)
 	if n := working.count(); n != 2 {
 		t.Errorf("%d runs are at work, want 2", n)
 	}

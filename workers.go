@@ -124,8 +124,8 @@ func needed(chains ...chain) []reconcile.Source {
 
 // work runs the workers, and returns when the last of them has: when ctx ends.
 func (s *share) work(ctx context.Context) error {
-	s.waiting.takeOver(s.taskRuns.Indexer, s.taskRunQueue)
-	s.waiting.takeOver(s.pipelineRuns.Indexer, s.pipelineRunQueue)
+	s.waiting.takeOver(s.working, s.taskRunQueue)
+	s.waiting.takeOver(s.running, s.pipelineRunQueue)
 	pools, ctx := errgroup.WithContext(ctx)
 	pools.Go(func() error { return s.taskRunPool.Run(ctx) })
 	pools.Go(func() error { return s.pipelineRunPool.Run(ctx) })
