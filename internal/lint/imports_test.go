@@ -85,7 +85,8 @@ var table = map[string][]string{
 	"internal/why":        {"internal/guard", "internal/terminal", "internal/inspect", "shard", "workqueue"},
 	// The simulated world: it knows the API, and nothing of the chain that it tries. So
 	// does the collector of traces.
-	"internal/pictures":             {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile", "internal/tracing/tracetest"},
+	"internal/pictures":             {"crds", "internal/modelcluster", "internal/simulation/apiserver", "internal/tracing/tracetest"},
+	"internal/modelcluster":         {"internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation":           {"crds", "internal/simulation/apiserver", "internal/simulation/kubelet", "internal/simulation/turnstile"},
 	"internal/simulation/dialogue":  {"internal/simulation/apiserver"},
 	"internal/simulation/turnstile": {},

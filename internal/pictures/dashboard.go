@@ -151,7 +151,7 @@ func (w *world) trouble(ctx context.Context, watch time.Duration) {
 	settings := types.NamespacedName{Namespace: "tekton-pipelines", Name: "config-defaults"}
 	w.create("configmaps", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: settings.Namespace, Name: settings.Name}})
 	set := func(minutes string) {
-		_, err := apiserver.Change(w.server.Actor("people"), "configmaps", "", settings, func(m *corev1.ConfigMap) {
+		_, err := apiserver.Change(w.Server.Actor("people"), "configmaps", "", settings, func(m *corev1.ConfigMap) {
 			m.Data = map[string]string{"default-timeout-minutes": minutes}
 		})
 		if err != nil {
@@ -162,10 +162,10 @@ func (w *world) trouble(ctx context.Context, watch time.Duration) {
 		part float64 // of the time
 		do   func()
 	}{
-		{0.45, func() { w.server.RemoveCRD(crds.ResourceCustomRuns) }},
-		{0.55, func() { w.server.RestoreCRD(crds.ResourceCustomRuns) }},
+		{0.45, func() { w.Server.RemoveCRD(crds.ResourceCustomRuns) }},
+		{0.55, func() { w.Server.RestoreCRD(crds.ResourceCustomRuns) }},
 		{0.60, func() { set("an hour") }},
-		{0.70, func() { w.server.Compact(); w.server.EndWatches(apiserver.Close) }},
+		{0.70, func() { w.Server.Compact(); w.Server.EndWatches(apiserver.Close) }},
 		{0.80, func() { set("60") }},
 	} {
 		defer time.AfterFunc(time.Duration(each.part*float64(watch)), each.do).Stop()

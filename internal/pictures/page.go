@@ -33,7 +33,7 @@ func page(ctx context.Context, tools tools, address string, warm time.Duration, 
 	}()
 	go world.people(ctx)
 	// Something is wrong, too: somebody has removed the CRD of CustomRuns.
-	time.AfterFunc(warm/2, func() { world.server.RemoveCRD(crds.ResourceCustomRuns) })
+	time.AfterFunc(warm/2, func() { world.Server.RemoveCRD(crds.ResourceCustomRuns) })
 	if serve {
 		fmt.Printf("http://%s/debug/pipeline\n", address)
 		select {

@@ -3,100 +3,32 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
-	"millrace/internal/simulation/apiserver"
-	"millrace/internal/simulation/kubelet"
-	"millrace/internal/simulation/turnstile"
+	"millrace/internal/modelcluster"
 )
 
-// world is a model server that listens on a real port, and the kubelets behind it.
+// world is a model cluster, and who works in it.
 type world struct {
-	server *apiserver.Server
-	host   string                // its URL
-	admit  func(object any) bool // is asked before people create a run
+	*modelcluster.Cluster
+
+	admit func(object any) bool // is asked before people create a run
 }
 
-// newWorld starts both; they end with ctx.
+// newWorld starts the cluster; it ends with ctx.
 func newWorld(ctx context.Context) (*world, error) {
-	agenda := turnstile.NewAgenda()
-	var kubelets *kubelet.Kubelet
-	w := &world{admit: func(any) bool { return true }, server: apiserver.New(apiserver.Config{Seen: func(e apiserver.Exchange) { kubelets.Saw(e) }})}
-	kubelets = kubelet.New(kubelet.Config{Server: w.server, Agenda: agenda, Seed: 7})
-	go agenda.Run(ctx)
-	go w.server.Run(ctx) //nolint:errcheck // it ends with ctx
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	w.host = "http://" + listener.Addr().String()
-	context.AfterFunc(ctx, func() { listener.Close() }) //nolint:errcheck // nobody else closes it
-	go w.accept(ctx, listener)
-	return w, nil
+	cluster, err := modelcluster.Start(ctx)
+	return &world{cluster, func(any) bool { return true }}, err
 }
 
-// accept joins each connection from outside to one of the model's network.
-func (w *world) accept(ctx context.Context, listener net.Listener) {
-	link := w.server.Connect("millrace")
-	for {
-		near, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		far, err := link.Dial(ctx, "", "")
-		if err != nil {
-			near.Close() //nolint:errcheck // nobody is there
-			continue
-		}
-		go forward(near, far)
-		go forward(far, near)
-	}
-}
-
-// forward ends both sides when one has ended.
-func forward(to, from net.Conn) {
-	io.Copy(to, from) //nolint:errcheck // the end is what matters
-	to.Close()        //nolint:errcheck // it may be closed already
-	from.Close()      //nolint:errcheck // it may be closed already
-}
-
-// program runs millrace on that server; the channel tells when it has ended.
+// program runs millrace on it; the channel tells when it has ended.
 func (w *world) program(ctx context.Context, binary string, args ...string) (<-chan error, error) {
-	dir, err := os.MkdirTemp("", "pictures")
-	if err != nil {
-		return nil, err
-	}
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`, w.host)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	args = append(args, "--kubeconfig="+kubeconfig, "--entrypoint-image=registry.example.com/millrace", "--pack-after=8s")
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=512000000") // as the Deployment sets it
-	cmd.Stderr = os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Start(); err != nil {
-		os.RemoveAll(dir) //nolint:errcheck // a directory of temporary files
-		return nil, fmt.Errorf("start the program: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() {
-		err := cmd.Wait()
-		os.RemoveAll(dir) //nolint:errcheck // a directory of temporary files
-		ended <- err
-		close(ended)
-	}()
-	return ended, nil
+	return w.Program(ctx, binary, append(args, "--entrypoint-image=registry.example.com/millrace", "--pack-after=8s")...)
 }
 
 // teams have a namespace each.
@@ -132,7 +64,7 @@ func (w *world) ask(resource string, run any) {
 }
 
 func (w *world) create(resource string, object any) {
-	if _, err := w.server.Actor("people").Create(resource, object); err != nil {
+	if _, err := w.Server.Actor("people").Create(resource, object); err != nil {
 		fmt.Fprintf(os.Stderr, "create %s: %v\n", resource, err)
 	}
 }
