@@ -28,8 +28,8 @@ type PackConfig struct {
 	Live func(*wire.Object) bool
 
 	// Crowd is how many objects of the first list may be plain before Handle packs any, 64
-	// at least. 0 is 1024, some megabytes: a smaller list is there sooner if nobody packs meanwhile,
-	// and the first dictionary is the better the more it is chosen from.
+	// at least. 0 is 1024, some megabytes: a smaller list is there sooner if nobody packs
+	// meanwhile, and the first dictionary is the better the more it is chosen from.
 	Crowd int
 
 	Trace PackTrace

@@ -269,6 +269,68 @@ func TestReadersAndSweepsMeetAFirstList(t *testing.T) {
 	}
 }
 
+// What is read while it is packed stays plain, and nothing is freed by it.
+func TestASweepCountsWhatItHasPutThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := indexer.New("things")
+		listed(x, crowd(t, 100)...)
+		var told indexer.Sweep
+		packer := indexer.NewPacker(x, indexer.PackConfig{
+			Live: func(o *wire.Object) bool {
+				if o.Key().Name == "p099" { // when all others have been looked at
+					for range 3 {
+						x.Object(key("p007"))
+					}
+				}
+				return false
+			},
+			Trace: indexer.PackTrace{Swept: func(s indexer.Sweep) { told = s }},
+		})
+		if err := packer.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expectPacked(t, x, 1, 99)
+		before, after := 0, 0
+		for k := range x.Keys() {
+			g, _ := x.Glance(k)
+			if size, packed := g.Size(); packed {
+				before, after = before+g.PlainSize(), after+size
+			}
+		}
+		if told.Idle != 100 || told.Packed != 99 || told.Freed != int64(before-after) || told.Ratio != float64(after)/float64(before) {
+			t.Errorf("%+v, and %d bytes are %d", told, before, after)
+		}
+	})
+}
+
+// A hook may take its time: a first list goes on meanwhile.
+func TestWhoIsToldOfASweepHoldsUpNoFirstList(t *testing.T) {
+	x := indexer.New("things")
+	pods := crowd(t, 100)
+	listed(x, pods...)
+	told, goOn := make(chan struct{}), make(chan struct{})
+	packer := indexer.NewPacker(x, indexer.PackConfig{Crowd: 64, Trace: indexer.PackTrace{Swept: func(indexer.Sweep) { close(told); <-goOn }}})
+	swept, handled := make(chan error, 1), make(chan struct{})
+	go func() { swept <- packer.Sweep(t.Context()) }()
+	<-told
+	go func() {
+		defer close(handled)
+		for _, o := range pods {
+			packer.Handle(indexer.Change{Type: indexer.Created, Key: o.Key(), New: o, Initial: true})
+		}
+	}()
+	select {
+	case <-handled:
+	case <-time.After(time.Minute):
+		t.Error("it waits for who is told of the sweep")
+	}
+	close(goOn)
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	<-handled
+}
+
 // A list that is read by its handlers, or changes while it comes, is left to the sweeps.
 func TestWhatIsReadOrChangesWhileTheFirstListComesIsLeftPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
