@@ -12,11 +12,7 @@ import (
 // page is docs/operating.md.
 func page(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operating.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return read(t, "docs", "operating.md")
 }
 
 // Each kustomization that the page shows can be built, as a user's would be: in a folder
@@ -126,21 +122,45 @@ func besideTekton(t *testing.T, built []byte) {
 
 // The formula for memory is made of what was measured last.
 func TestTheFormulaHasTheMeasuredBytes(t *testing.T) {
-	measured, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []string{"heap-plain-pod", "heap-plain-taskrun", "heap-packed-pod", "heap-packed-taskrun", "sync-heap"} {
-		found := regexp.MustCompile(`(?m)^\| ` + row + ` \| (\S+)`).FindSubmatch(measured)
+	measured := read(t, "docs", "performance.md")
+	for _, row := range []string{
+		"heap-plain-pod", "heap-plain-taskrun", "heap-plain-pipelinerun", "heap-packed-pod", "heap-packed-taskrun", "heap-packed-pipelinerun",
+	} {
+		found := regexp.MustCompile(`(?m)^\| ` + row + ` \| (\S+)`).FindStringSubmatch(measured)
 		if found == nil {
 			t.Fatalf("docs/performance.md has no row %s", row)
 		}
-		told := regexp.MustCompile(`(?m)^\| [^|]* \| ` + string(found[1]) + " \\| `" + row + "` \\|$")
-		if row == "sync-heap" {
-			told = regexp.MustCompile(`are ` + string(found[1]) + ` MiB \(.` + row + `.`)
-		}
+		told := regexp.MustCompile(`(?m)^\| [^|]* \| ` + found[1] + " \\| `" + row + "` \\|$")
 		if !told.MatchString(page(t)) {
 			t.Errorf("%s is %s, and docs/operating.md goes by another number", row, found[1])
 		}
 	}
+}
+
+// The formula for CPU refers to rows by their titles in the table of make bench-scale, and
+// to what the Deployment asks for.
+func TestTheFormulaForCPUNamesRowsThatAreThere(t *testing.T) {
+	_, chapter, _ := strings.Cut(page(t), "\n## How much CPU\n")
+	chapter, _, _ = strings.Cut(chapter, "\n## ")
+	chapter = strings.Join(strings.Fields(chapter), " ")
+	rows := read(t, "internal", "scale", "table.go")
+	for _, title := range []string{"… for each TaskRun", "TaskRuns a second", "the controller's CPU time"} {
+		if !strings.Contains(rows, `"`+title+`"`) || !strings.Contains(chapter, "*"+title+"*") {
+			t.Errorf("no row is called %q, or the page refers to none", title)
+		}
+	}
+	asked := regexp.MustCompile(`requests: \{cpu: (\w+),`).FindStringSubmatch(read(t, "manifests", "base", "deployment.yaml"))
+	if asked == nil || !strings.Contains(chapter, "asks for "+asked[1]+",") {
+		t.Errorf("the Deployment asks for %v of CPU, and the page says something else", asked)
+	}
+}
+
+// read is a file of the repository.
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", ".."}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

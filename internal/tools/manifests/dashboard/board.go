@@ -52,6 +52,7 @@ type defaults struct {
 	Custom struct {
 		FillOpacity float64
 		LineWidth   float64
+		ShowPoints  string
 		Stacking    struct{ Mode string }
 	}
 }
@@ -107,6 +108,9 @@ func (p panel) check() error {
 	case "timeseries":
 		if mode := p.FieldConfig.Defaults.Custom.Stacking.Mode; mode != "none" && mode != "normal" {
 			return fmt.Errorf("the mode of stacking %q is not known", mode)
+		}
+		if points := p.FieldConfig.Defaults.Custom.ShowPoints; points != "never" && points != "auto" {
+			return fmt.Errorf("points shown %q are not known", points)
 		}
 	default:
 		return fmt.Errorf("the kind %q is not known", p.Type)

@@ -75,6 +75,7 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 		`"graphMode": "none"`:  `"graphMode": "area"`,
 		`"collapsed": false,`:  `"repeat": "pod",`,
 		`"mode": "absolute"`:   `"mode": "percentage"`,
+		`"showPoints": "auto"`: `"showPoints": "always"`,
 	} {
 		text := string(shipped(t))
 		if !strings.Contains(text, was) {
@@ -83,6 +84,59 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 		if _, err := readBoard([]byte(strings.Replace(text, was, is, 1))); err == nil {
 			t.Errorf("%s is drawn as something else", is)
 		}
+	}
+}
+
+// A legend of what never happened says nothing, and hides what did. Where nothing is the
+// good news it is told.
+func TestWhatNeverHappenedIsNotInALegend(t *testing.T) {
+	b, err := readBoard(shipped(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `
+workqueue_depth{name="taskrun"} 0
+workqueue_keys{name="taskrun",state="waiting"} 2
+workqueue_keys{name="taskrun",state="dirty"} 0
+tekton_pipelines_controller_taskrun_total{status="success"} 7
+tekton_pipelines_controller_taskrun_total{status="cancelled"} 0
+controller_runtime_reconcile_errors_total{controller="taskrun"} 0
+reconcile_damped_total{controller="taskrun"} 0
+informer_queued_items{resource="pods"} 0
+informer_store_objects{resource="pods",tier="plain"} 3
+informer_store_objects{resource="pods",tier="packed"} 0
+reconcile_hot_loop_keys{controller="taskrun"} 0
+quarantined_keys{resource="pods"} 0
+`
+	html, err := draw(t.Context(), b, newAsker(scraped(t, text, text), b, 5*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, told := range []string{"taskrun", "taskrun waiting", "TaskRun success", "taskrun errors", "all", "pods plain"} {
+		if !strings.Contains(string(html), "</s>"+told+"</span>") {
+			t.Errorf("no legend has %q", told)
+		}
+	}
+	for _, silent := range []string{"taskrun dirty", "TaskRun cancelled", "taskrun damped", "pods", "pods packed"} {
+		if strings.Contains(string(html), "</s>"+silent+"</span>") {
+			t.Errorf("a legend has %q, which has never been", silent)
+		}
+	}
+	if !strings.Contains(string(html), `<small>quarantine</small><b class="value" style="color: var(--green)">0</b>`) {
+		t.Error("that nothing is in quarantine is not told")
+	}
+}
+
+// What is alone has no line, and is a point where those are shown.
+func TestAPointWithoutNeighboursIsSeen(t *testing.T) {
+	b, err := readBoard(shipped(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, without := "workqueue_keys{name=\"taskrun\",state=\"dirty\"} 1\n", "workqueue_keys{name=\"taskrun\",state=\"dirty\"} 0\n"
+	html, err := draw(t.Context(), b, newAsker(scraped(t, without, without, with, without), b, 5*time.Second))
+	if err != nil || strings.Count(string(html), "<circle ") != 1 {
+		t.Errorf("%d points, %v", strings.Count(string(html), "<circle "), err)
 	}
 }
 

@@ -60,6 +60,9 @@ func (p panel) timeseries(lines []line, a *asker, wide, high int) template.HTML 
 		for _, run := range each.runs(2 * a.step) {
 			fmt.Fprintf(&out, `<path d="%s" fill="%s" fill-opacity="%g"/><path d="%s" fill="none" stroke="%s" stroke-width="%g"/>`,
 				g.area(run), hue(n), style.FillOpacity/100, g.edge(run), hue(n), style.LineWidth)
+			if len(run) == 1 && style.ShowPoints == "auto" { // it has no line
+				fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="2" fill="%s"/>`, g.x(run[0].at), g.y(run[0].high), hue(n))
+			}
 		}
 	}
 	return template.HTML(out.String()+"</svg>") + below //nolint:gosec // names and texts are escaped
