@@ -86,46 +86,31 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 // and by its own end, if one has come that this did not see; by nothing else that is new.
 func TestWhoComesAfterTheEndIsNews(t *testing.T) {
 	facets := pipelinerun.TaskRunFacets()
-	scanner := wire.NewScanner(facets.List()...)
-	scan := func(name, owner, status string) *wire.Object {
-		t.Helper()
-		o, err := scanner.Scan(wire.JSON, []byte(`{"metadata":{"namespace":"ci","name":"`+name+`","uid":"`+name+`","resourceVersion":"1",
-			"ownerReferences":[`+owner+`]},"status":{"conditions":[{"type":"Succeeded","status":"`+status+`"}]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o.Own()
-	}
-	of := func(run string) string {
-		return `{"kind":"PipelineRun","name":"` + run + `","uid":"` + run + `","controller":true}`
-	}
+	scan := func(name, madeBy, succeeded string) *wire.Object { return runOf(t, facets, name, succeeded, madeBy) }
 	pipelineRuns, taskRuns := indexer.New(crds.ResourcePipelineRuns), indexer.New(crds.ResourceTaskRuns)
 	s := &share{running: newAtWork(pipelineRuns, wire.NewFacet("status.conditions[type=Succeeded].status"))}
 	s.pipelineRunWorkers = pipelinerun.New(pipelinerun.Config{}, pipelinerun.Parts{Caches: pipelinerun.Caches{
 		Children: []pipelinerun.Children{pipelinerun.TaskRunsOf(taskRuns, facets)},
 	}})
-	keep := func(x *indexer.Indexer, o *wire.Object) {
-		x.Apply(fifo.Entry{Key: o.Key(), Deltas: []fifo.Delta{{Type: fifo.Added, Object: o, UID: o.UID()}}})
-	}
 	for name, status := range map[string]string{"ended": "False", "goes-on": "Unknown"} {
 		keep(pipelineRuns, scan(name, "", status))
-		keep(taskRuns, scan("goes-on-of-"+name, of(name), "Unknown"))
+		keep(taskRuns, scan("goes-on-of-"+name, name, "Unknown"))
 	}
 	for _, name := range []string{"alone", "with-what-ended"} {
 		keep(pipelineRuns, scan(name, "", "True"))
 	}
-	keep(taskRuns, scan("ended-of-it", of("with-what-ended"), "True"))
+	keep(taskRuns, scan("ended-of-it", "with-what-ended", "True"))
 
 	for name, c := range map[string]struct {
 		change indexer.Change
 		late   bool
 	}{
-		"made for one that has ended":    {indexer.Change{New: scan("a", of("ended"), "Unknown")}, true},
-		"and has ended itself":           {indexer.Change{New: scan("a", of("ended"), "True")}, false},
-		"and is known":                   {indexer.Change{Old: scan("a", of("ended"), ""), New: scan("a", of("ended"), "Unknown")}, false},
-		"and is gone":                    {indexer.Change{Old: scan("a", of("ended"), "")}, false},
-		"made for one that goes on":      {indexer.Change{New: scan("a", of("goes-on"), "Unknown")}, false},
-		"made for one that is not known": {indexer.Change{New: scan("a", of("unheard"), "Unknown")}, false},
+		"made for one that has ended":    {indexer.Change{New: scan("a", "ended", "Unknown")}, true},
+		"and has ended itself":           {indexer.Change{New: scan("a", "ended", "True")}, false},
+		"and is known":                   {indexer.Change{Old: scan("a", "ended", ""), New: scan("a", "ended", "Unknown")}, false},
+		"and is gone":                    {indexer.Change{Old: scan("a", "ended", "")}, false},
+		"made for one that goes on":      {indexer.Change{New: scan("a", "goes-on", "Unknown")}, false},
+		"made for one that is not known": {indexer.Change{New: scan("a", "unheard", "Unknown")}, false},
 		"a user's":                       {indexer.Change{New: scan("a", "", "Unknown")}, false},
 	} {
 		if got := s.running.comesLate(c.change); got != c.late {

@@ -18,23 +18,29 @@ import (
 	"millrace/shard"
 )
 
+// wired is a share of everything, as the program wires it. Nothing of it runs.
+func wired(t *testing.T, server http.RoundTripper) *share {
+	t.Helper()
+	cfg, err := parseConfig([]string{"--entrypoint-image=registry.example.com/millrace"}, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := metrics.New()
+	api, err := newClients(cfg, &rest.Config{Host: "http://api", Transport: server}, registry, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.close)
+	api.settings = settings.New(settings.Trace{})
+	p := &program{cfg: cfg, on: machine{random: func(string) rand.Source { return rand.NewPCG(1, 1) }}, registry: registry, api: api, shown: inspect.New(version, func() bool { return true })}
+	return newShare(t.Context(), p, shard.Range{})
+}
+
 // Each chain takes its first list in as it has room for it: what the network brings faster
 // would all be in memory, plain. One is wired by hand, and once was without.
 func TestEveryFirstListWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, err := parseConfig([]string{"--entrypoint-image=registry.example.com/millrace"}, none)
-		if err != nil {
-			t.Fatal(err)
-		}
-		registry := metrics.New()
-		api, err := newClients(cfg, &rest.Config{Host: "http://api", Transport: plenty(2000)}, registry, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer api.close()
-		api.settings = settings.New(settings.Trace{})
-		p := &program{cfg: cfg, on: machine{random: func(string) rand.Source { return rand.NewPCG(1, 1) }}, registry: registry, api: api, shown: inspect.New(version, func() bool { return true })}
-		s := newShare(t.Context(), p, shard.Range{})
+		s := wired(t, plenty(2000))
 		ctx, stop := context.WithCancel(t.Context())
 		over := make(chan error)
 		chains := s.chains()

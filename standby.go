@@ -39,7 +39,8 @@ func (s *standby) takeOver(at atWork, q handler.Queue) {
 }
 
 // enqueueRun is handler.Enqueue for runs: those of the first list that have not ended go
-// before the rest of it. Whether one has is known when the first comes.
+// before the rest of it. What tells them apart may be made after this, and before the first
+// of them comes.
 func enqueueRun(resource string, runs *atWork, q handler.Queue) func(indexer.Change) {
 	waits := func(c indexer.Change) bool { return c.Initial && c.New != nil && runs.run(c.New) }
 	return handler.WhenElse(waits, handler.Enqueue(resource, unended{q}), handler.Enqueue(resource, q))
