@@ -19,8 +19,8 @@ const (
 	// that drops the bookmark pauses for ever (issue 135895 of kubernetes).
 	initialSilence = 10 * time.Second
 	// initialDeadline is how long it may take altogether, without the time that the sink
-	// has no room: where changes keep coming, a missing bookmark makes no silence. Whoever has more than can
-	// be sent in this time gets pages, which have no deadline.
+	// has no room: where changes keep coming, a missing bookmark makes no silence. Whoever
+	// has more than can be sent in this time gets pages, which have no deadline.
 	initialDeadline = 2 * time.Minute
 )
 

@@ -57,8 +57,9 @@ func (f Facets) List() []wire.Facet { return slices.Clone(f.list) }
 
 // IsNews is a predicate: it passes changes of a child that its PipelineRun may have to
 // act upon, which are that it ends, begins to go or is gone. That it was made, the
-// PipelineRun knows, since it made it, unless it has ended: then see HasUnended. And what its steps are at is no concern of the
-// graph: a pod's five states would be five reconciles of a run of two hundred tasks.
+// PipelineRun knows, since it made it, unless it has ended: then see HasUnended. And what
+// its steps are at is no concern of the graph: a pod's five states would be five
+// reconciles of a run of two hundred tasks.
 func (f Facets) IsNews(c indexer.Change) bool {
 	if c.New == nil {
 		return true
