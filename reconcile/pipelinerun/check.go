@@ -216,13 +216,8 @@ func (d *decision) missingParams(t *task, spec *crds.TaskSpec) []string {
 
 // checkMatrix counts the combinations, where they do not depend on results.
 func (d *decision) checkMatrix(t *task) *refusal {
-	if t.Matrix == nil {
+	if t.Matrix == nil || t.takesResults() {
 		return nil
-	}
-	for _, r := range t.Refs {
-		if r.Task != "" {
-			return nil
-		}
 	}
 	_, r := combinations(d.of(t), t, d.config.maxMatrix())
 	return r

@@ -117,7 +117,7 @@ func (d *decision) tally() (missing []string) {
 func (d *decision) adopt() {
 	s := d.strays()
 	for _, t := range d.tasks {
-		made := s.of(t, d.Run, d.config.maxMatrix())
+		made := s.of(t, d.Run, d.mostRuns)
 		if len(made) == 0 {
 			continue
 		}
@@ -158,7 +158,7 @@ func (d *decision) strays() strays {
 // that is whoever says so, whatever it is called. Later it is only what has a name that we
 // give: a copy that somebody makes of a run has its label and its owner, too, and a task
 // that was done failed by it, or went on.
-func (s strays) of(t *task, run *crds.PipelineRun, most int) (made []*child) {
+func (s strays) of(t *task, run *crds.PipelineRun, most func(*task) int) (made []*child) {
 	labelled, unlabelled := s.byTask[kindAndName{t.kind(), t.Name}], s.byTask[kindAndName{t.kind(), ""}]
 	if len(labelled)+len(unlabelled) == 0 {
 		return nil
@@ -174,7 +174,10 @@ func (s strays) of(t *task, run *crds.PipelineRun, most int) (made []*child) {
 	if open {
 		made = slices.Clip(labelled)
 	}
-	for i := 0; t.Matrix != nil && i < most; i++ {
+	if t.Matrix == nil {
+		return made
+	}
+	for i := range most(t) {
 		// Who has lost its label is what it is called (seed 1546).
 		if c := s.named(t, childName(run, t.Name, i, 2)); c != nil && (!open || c.PipelineTask == "") {
 			made = append(made, c)

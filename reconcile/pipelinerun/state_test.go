@@ -25,15 +25,16 @@ func TestACopyOfARunIsNoRunOfItsTask(t *testing.T) {
 		kind  string
 		ended corev1.ConditionStatus
 	}{
-		"that has failed":                     {one, []string{"run-a"}, "run-a-again", crds.KindTaskRun, corev1.ConditionFalse},
-		"that goes on":                        {one, []string{"run-a"}, "run-a-again", crds.KindTaskRun, ""},
-		"of its name, and of another kind":    {one, []string{"run-a"}, "run-a", crds.KindCustomRun, ""},
-		"that has a number":                   {one, []string{"run-a"}, "run-a-1", crds.KindTaskRun, ""},
-		"of a task that was passed over":      {skip, nil, "run-a-again", crds.KindTaskRun, ""},
-		"of a combination":                    {many, []string{"run-a-0", "run-a-1"}, "run-a-1-again", crds.KindTaskRun, corev1.ConditionFalse},
-		"of a combination, without a number":  {many, []string{"run-a-0", "run-a-1"}, "run-a", crds.KindTaskRun, ""},
-		"of the only combination, numbered":   {sole, []string{"run-a"}, "run-a-1", crds.KindTaskRun, ""},
-		"of the only combination, that fails": {sole, []string{"run-a"}, "run-a-again", crds.KindTaskRun, corev1.ConditionFalse},
+		"that has failed":                        {one, []string{"run-a"}, "run-a-again", crds.KindTaskRun, corev1.ConditionFalse},
+		"that goes on":                           {one, []string{"run-a"}, "run-a-again", crds.KindTaskRun, ""},
+		"of its name, and of another kind":       {one, []string{"run-a"}, "run-a", crds.KindCustomRun, ""},
+		"that has a number":                      {one, []string{"run-a"}, "run-a-1", crds.KindTaskRun, ""},
+		"of a task that was passed over":         {skip, nil, "run-a-again", crds.KindTaskRun, ""},
+		"of a combination":                       {many, []string{"run-a-0", "run-a-1"}, "run-a-1-again", crds.KindTaskRun, corev1.ConditionFalse},
+		"of a combination, without a number":     {many, []string{"run-a-0", "run-a-1"}, "run-a", crds.KindTaskRun, ""},
+		"of a combination, with the next number": {many, []string{"run-a-0", "run-a-1"}, "run-a-2", crds.KindTaskRun, corev1.ConditionFalse},
+		"of the only combination, numbered":      {sole, []string{"run-a"}, "run-a-1", crds.KindTaskRun, ""},
+		"of the only combination, that fails":    {sole, []string{"run-a"}, "run-a-again", crds.KindTaskRun, corev1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, parse(t, "{metadata: {name: run}, spec: {pipelineSpec: {tasks: ["+story.task+", {name: b, runAfter: [a], taskSpec: {steps: [{image: x}]}}, {name: c, taskSpec: {steps: [{image: x}]}}]}}}"))
