@@ -64,6 +64,7 @@ func BenchmarkEventSmallJSONPlain(b *testing.B) { round(b, eventExperiments()[4]
 func BenchmarkEventProtobufPlain(b *testing.B)  { round(b, eventExperiments()[5]) }
 func BenchmarkSync(b *testing.B)                { round(b, syncing()) }
 func BenchmarkTaskRunHeap(b *testing.B)         { round(b, restingTaskRuns()) }
+func BenchmarkPipelineRunHeap(b *testing.B)     { round(b, restingPipelineRuns()) }
 
 func BenchmarkEventAllocs(b *testing.B) { round(b, allocations()) }
 func BenchmarkIndex(b *testing.B)       { round(b, indexing()) }
@@ -76,4 +77,7 @@ func BenchmarkPackedPod(b *testing.B) {
 }
 func BenchmarkPackedTaskRun(b *testing.B) {
 	round(b, packing(server.TaskRuns, wire.JSON, "taskrun"))
+}
+func BenchmarkPackedPipelineRun(b *testing.B) {
+	round(b, packing(server.PipelineRuns, wire.JSON, "pipelinerun"))
 }

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", "", "measure only the rows whose id matches this pattern")
 	rounds := flags.Int("rounds", 0, "how often each is measured, instead of what is usual for it")
 	results := flags.String("results", "results.json", "where to write the numbers; empty: nowhere")
-	docs := flags.String("write-docs", "", "page to write the table into, between its markers")
+	docs := flags.String("write-docs", "", "page to write the numbers into, between its markers; rows that are not measured stay as they are")
 	profiles := flags.String("profiles", "", "folder for a CPU profile of each experiment's side")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -104,8 +104,10 @@ func experiments() []experiment {
 		allocations(),
 		syncing(),
 		restingTaskRuns(),
+		restingPipelineRuns(),
 		packing(server.Pods, wire.Protobuf, "pod"),
 		packing(server.TaskRuns, wire.JSON, "taskrun"),
+		packing(server.PipelineRuns, wire.JSON, "pipelinerun"),
 		indexing(),
 		reading(),
 		queueing(),

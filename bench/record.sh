@@ -4,6 +4,9 @@
 # cluster that KUBECONFIG names, which Millrace must serve, twice, and keeps what
 # the API server said of their TaskRuns and pods in objects/testdata.
 #   devcluster/up.sh; …install Millrace…; bench/record.sh [DIR...]
+# PipelineRuns are those of record/pipelines, whose programs no image here has: they
+# are run in a model cluster.
+#   make build; bench/record.sh pipelines
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -40,6 +43,9 @@ if [ "${1:-}" = play ]; then
 fi
 [ $# -gt 0 ] || set -- record/runs ../examples ../internal/e2e/testdata
 mkdir -p objects/testdata
+if [ "$1" = pipelines ]; then
+  exec go run ./record -out objects/testdata -model ../.build/bin/millrace record/pipelines/*.yaml
+fi
 mapfile -t files < <(find "$@" -name '*.yaml' | sort)
 # Twice: what runs of one Task have in common is learnt from other runs than those
 # that are measured.

@@ -125,8 +125,15 @@ func resting(id string, spec server.Spec) experiment {
 	}
 }
 
-const manyTaskRuns = 20_000
+const (
+	manyTaskRuns     = 20_000
+	manyPipelineRuns = 10_000
+)
 
 func restingTaskRuns() experiment {
 	return resting("heap-plain-taskrun", server.Spec{Resource: server.TaskRuns, Formats: []wire.Format{wire.JSON}, Objects: manyTaskRuns, Seed: 4})
+}
+
+func restingPipelineRuns() experiment {
+	return resting("heap-plain-pipelinerun", server.Spec{Resource: server.PipelineRuns, Formats: []wire.Format{wire.JSON}, Objects: manyPipelineRuns, Seed: 4})
 }

@@ -137,7 +137,8 @@ const (
 	endTable   = "<!-- end of the table -->"
 )
 
-// writeDocs puts the table into a page, in place of the one between the markers.
+// writeDocs puts the rows into a page, into the table between the markers. Lines of rows
+// that were not measured stay as they are.
 func writeDocs(path string, rows []row) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -152,20 +153,38 @@ func writeDocs(path string, rows []row) error {
 
 func withTable(page []byte, rows []row) ([]byte, error) {
 	before, rest, found := bytes.Cut(page, []byte(beginTable))
-	_, after, ends := bytes.Cut(rest, []byte(endTable))
+	old, after, ends := bytes.Cut(rest, []byte(endTable))
 	if !found || !ends {
 		return nil, errors.New("no markers for the table: " + beginTable)
 	}
 	var b bytes.Buffer
 	b.Write(before)
 	fmt.Fprintf(&b, "%s\n\nMeasured with %s on %d cores (%s/%s).\n\n", beginTable, runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(header())
-	line([]string{"---", "--:", "--:", "--:", "---", "---", "---"})
+	b.WriteString(line(header()))
+	b.WriteString(line([]string{"---", "--:", "--:", "--:", "---", "---", "---"}))
+	lines := linesOf(old)
 	for _, r := range rows {
-		line(r.cells())
+		lines[r.id] = line(r.cells())
+	}
+	for _, e := range experiments() {
+		for _, m := range e.metrics {
+			b.WriteString(lines[m.id])
+		}
 	}
 	b.WriteString("\n" + endTable)
 	b.Write(after)
 	return b.Bytes(), nil
+}
+
+func line(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+// linesOf are the lines of a table, by what is in the first column.
+func linesOf(table []byte) map[string]string {
+	lines := map[string]string{}
+	for each := range strings.Lines(string(table)) {
+		if cells := strings.Split(each, " | "); len(cells) == len(header()) {
+			lines[strings.TrimPrefix(cells[0], "| ")] = each
+		}
+	}
+	return lines
 }

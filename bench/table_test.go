@@ -110,6 +110,23 @@ func TestTheTableTakesThePlaceOfTheOneBefore(t *testing.T) {
 	}
 }
 
+// A row that was not measured keeps its line, in the order of the table; one that is no
+// row any more goes.
+func TestLinesOfRowsThatWereNotMeasuredStay(t *testing.T) {
+	page := []byte(beginTable + "\n\n| stop | as it was | 2 | 3 | 4 | 5 | met |\n| gone | 1 | 2 | 3 | 4 | 5 | met |\n\n" + endTable)
+	for _, ours := range []float64{8, 9} {
+		queue := row{metric: metric{id: "queue-1", unit: "ns/key", target: 1}, ours: ours, peer: 10}
+		var err error
+		if page, err = withTable(page, []row{queue}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\n| queue-1 | 9 | 10 | 0.9 | ns/key | ≤ 1 | met |\n| stop | as it was | 2 | 3 | 4 | 5 | met |\n\n" + endTable
+	if !bytes.HasSuffix(page, []byte(want)) {
+		t.Errorf("%s", page)
+	}
+}
+
 func TestEveryRowIsMeasuredOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range experiments() {

@@ -1,5 +1,5 @@
-// Package objects makes any number of pods and TaskRuns, as a server would send
-// them, from some that a server has sent.
+// Package objects makes any number of pods, TaskRuns and PipelineRuns, as a server would
+// send them, from some that a server has sent.
 //
 //	testdata: what was recorded ──▶ half of it ──▶ shapes ──▶ texts that vary ──▶ object i, state s
 //	          pods and runs         dictionary     encoded     names, UIDs, times,    JSON, protobuf
@@ -22,7 +22,9 @@
 //     (TestSizesAreThoseOfTheRecord)
 //  4. A run and its pod agree: the pod's owner is the run's UID, its labels the
 //     run's name. (TestAPodBelongsToItsRun)
-//  5. The two halves have no recorded run in common: each file was run twice. And
+//  5. A PipelineRun's children are called after it.
+//     (TestAPipelineRunsChildrenAreCalledAfterIt)
+//  6. The two halves have no recorded run in common: each file was run twice. And
 //     each half can be narrowed to every other file, so that a dictionary made of
 //     some has never seen a run of the others' Tasks.
 //     (TestTheHalvesHaveNoRunInCommon,

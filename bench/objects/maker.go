@@ -13,9 +13,10 @@ import (
 
 // Maker makes runs and their pods of one half of the record.
 type Maker struct {
-	seed   uint64
-	shapes []*shape
-	podded []*shape // those that have a pod
+	seed      uint64
+	shapes    []*shape // of TaskRuns
+	podded    []*shape // those that have a pod
+	pipelines []*shape // of PipelineRuns
 }
 
 // shape is one recorded run, or a variation of one, with all of its states
@@ -40,18 +41,28 @@ func New(seed uint64, halves ...Half) (*Maker, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, each := range all {
-			for n := range variations {
-				m.shapes = append(m.shapes, &shape{recorded: each, variation: n})
-			}
+		m.shapes = append(m.shapes, varied(all)...)
+		if all, err = recordPipelines(half); err != nil {
+			return nil, err
 		}
+		m.pipelines = append(m.pipelines, varied(all)...)
 	}
 	m.podded = slices.DeleteFunc(slices.Clone(m.shapes), func(s *shape) bool { return len(s.recorded.pods) == 0 })
 	return m, nil
 }
 
-// Between is a Maker of the shapes whose last state as a TaskRun has so many
-// bytes of JSON.
+// varied are all variations of all runs.
+func varied(all []*recorded) (shapes []*shape) {
+	for _, each := range all {
+		for n := range variations {
+			shapes = append(shapes, &shape{recorded: each, variation: n})
+		}
+	}
+	return shapes
+}
+
+// Between is a Maker of the shapes whose last state as a TaskRun or PipelineRun has so
+// many bytes of JSON.
 func (m *Maker) Between(least, most int) *Maker {
 	return m.only(func(s *shape) bool {
 		r := vary(s.recorded, s.variation)
@@ -69,9 +80,10 @@ func (m *Maker) EveryOther(odd bool) *Maker {
 func (m *Maker) only(in func(*shape) bool) *Maker {
 	not := func(s *shape) bool { return !in(s) }
 	return &Maker{
-		seed:   m.seed,
-		shapes: slices.DeleteFunc(slices.Clone(m.shapes), not),
-		podded: slices.DeleteFunc(slices.Clone(m.podded), not),
+		seed:      m.seed,
+		shapes:    slices.DeleteFunc(slices.Clone(m.shapes), not),
+		podded:    slices.DeleteFunc(slices.Clone(m.podded), not),
+		pipelines: slices.DeleteFunc(slices.Clone(m.pipelines), not),
 	}
 }
 
@@ -94,7 +106,7 @@ func (s *shape) fill() {
 	s.pods = map[wire.Format][]template{wire.JSON: templates(podsJSON, s.values), wire.Protobuf: templates(podsProtobuf, s.values)}
 }
 
-// Run is one TaskRun and its pod, in all their states.
+// Run is one TaskRun and its pod, or one PipelineRun, in all their states.
 type Run struct {
 	shape *shape
 	texts []string
@@ -109,6 +121,9 @@ func (m *Maker) Run(i int) Run { return m.make(m.shapes, i) }
 // WithPod is run i of those that have a pod.
 func (m *Maker) WithPod(i int) Run { return m.make(m.podded, i) }
 
+// PipelineRun is PipelineRun i. It has no pod, and of its TaskRuns the names alone.
+func (m *Maker) PipelineRun(i int) Run { return m.make(m.pipelines, i) }
+
 func (m *Maker) make(of []*shape, i int) Run {
 	r := chance{Rand: rand.New(rand.NewPCG(m.seed, uint64(i))), run: i}
 	s := of[r.IntN(len(of))]
@@ -121,7 +136,7 @@ func (m *Maker) make(of []*shape, i int) Run {
 	return run
 }
 
-// Name is the name of the TaskRun.
+// Name is the name of the run.
 func (r Run) Name() string { return r.texts[r.shape.name] }
 
 // States is how many states of the run were recorded; the last one is final.
@@ -130,8 +145,8 @@ func (r Run) States() int { return len(r.shape.runs) }
 // PodStates is the same of its pod: 0 if it has none.
 func (r Run) PodStates() int { return len(r.shape.pods[wire.JSON]) }
 
-// AppendTaskRun appends the run as JSON.
-func (r Run) AppendTaskRun(b []byte, state int, version uint64) []byte {
+// AppendRun appends the run as JSON.
+func (r Run) AppendRun(b []byte, state int, version uint64) []byte {
 	return r.shape.runs[state].fill(b, r.texts, text(version))
 }
 

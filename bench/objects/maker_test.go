@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +36,7 @@ func TestTheSameSeedMakesTheSameObjects(t *testing.T) {
 	check(t, err)
 	for i := range 100 {
 		x, y := a.WithPod(i), b.WithPod(i)
-		if !bytes.Equal(x.AppendTaskRun(nil, 0, FirstVersion), y.AppendTaskRun(nil, 0, FirstVersion)) {
+		if !bytes.Equal(x.AppendRun(nil, 0, FirstVersion), y.AppendRun(nil, 0, FirstVersion)) {
 			t.Errorf("run %d is not the same twice", i)
 		}
 		for _, f := range []wire.Format{wire.JSON, wire.Protobuf} {
@@ -51,7 +52,7 @@ func TestNoTwoAreTheSame(t *testing.T) {
 	keys, uids, versions := map[types.NamespacedName]bool{}, map[types.UID]bool{}, map[string]bool{}
 	for i := range 20 * some {
 		r := m.Run(i)
-		o, err := wire.Scan(wire.JSON, r.AppendTaskRun(nil, r.States()-1, FirstVersion+uint64(i)))
+		o, err := wire.Scan(wire.JSON, r.AppendRun(nil, r.States()-1, FirstVersion+uint64(i)))
 		check(t, err)
 		keys[o.Key()], uids[o.UID()], versions[o.ResourceVersion()] = true, true, true
 	}
@@ -75,7 +76,7 @@ func TestWhatIsMadeDecodesToTheSameInBothFormats(t *testing.T) {
 			t.Errorf("pod %d is at %s", i, a.ResourceVersion)
 		}
 		var run crds.TaskRun
-		check(t, json.Unmarshal(r.AppendTaskRun(nil, i%r.States(), FirstVersion), &run))
+		check(t, json.Unmarshal(r.AppendRun(nil, i%r.States(), FirstVersion), &run))
 	}
 }
 
@@ -84,7 +85,7 @@ func TestAPodBelongsToItsRun(t *testing.T) {
 	for i := range some {
 		r := m.WithPod(i)
 		var run crds.TaskRun
-		check(t, json.Unmarshal(r.AppendTaskRun(nil, r.States()-1, FirstVersion), &run))
+		check(t, json.Unmarshal(r.AppendRun(nil, r.States()-1, FirstVersion), &run))
 		pod, err := wire.Scan(wire.Protobuf, r.AppendPod(nil, wire.Protobuf, r.PodStates()-1, FirstVersion))
 		check(t, err)
 		owner, _ := pod.Controller()
@@ -95,23 +96,49 @@ func TestAPodBelongsToItsRun(t *testing.T) {
 	}
 }
 
+func TestAPipelineRunsChildrenAreCalledAfterIt(t *testing.T) {
+	m := maker(t, Measured)
+	children, uids := 0, map[types.UID]bool{}
+	for i := range some {
+		r := m.PipelineRun(i)
+		var run crds.PipelineRun
+		check(t, json.Unmarshal(r.AppendRun(nil, r.States()-1, FirstVersion), &run))
+		uids[run.UID] = true
+		if run.Name != r.Name() || run.Status.CompletionTime == nil || run.Status.PipelineSpec == nil {
+			t.Fatalf("PipelineRun %s (%s) has not come to its end: %+v", run.Name, r.Name(), run.Status)
+		}
+		for _, child := range run.Status.ChildReferences {
+			if !strings.HasPrefix(child.Name, run.Name+"-") {
+				t.Errorf("a child of %s is called %s", run.Name, child.Name)
+			}
+			children++
+		}
+	}
+	if len(uids) != some || children < 5*some {
+		t.Errorf("%d PipelineRuns have %d UIDs and %d children", some, len(uids), children)
+	}
+}
+
 func TestSizesAreThoseOfTheRecord(t *testing.T) {
 	for _, half := range []Half{Measured, Dictionary} {
-		recorded, err := record(half)
-		check(t, err)
-		var want, n int
-		for _, each := range recorded {
-			want += len(encodeJSON(each.runs[len(each.runs)-1].Object))
-			n++
-		}
 		m := maker(t, half)
-		var got int
-		for i := range some {
-			r := m.Run(i)
-			got += len(r.AppendTaskRun(nil, r.States()-1, FirstVersion))
-		}
-		if a, b := float64(got)/some, float64(want)/float64(n); a/b < 0.9 || a/b > 1.1 {
-			t.Errorf("half %d: TaskRuns of %.0f bytes, recorded are %.0f", half, a, b)
+		for kind, of := range map[string]struct {
+			record func(Half) ([]*recorded, error)
+			run    func(int) Run
+		}{"TaskRuns": {record, m.Run}, "PipelineRuns": {recordPipelines, m.PipelineRun}} {
+			recorded, err := of.record(half)
+			check(t, err)
+			var want, got int
+			for _, each := range recorded {
+				want += len(encodeJSON(each.runs[len(each.runs)-1].Object))
+			}
+			for i := range some {
+				r := of.run(i)
+				got += len(r.AppendRun(nil, r.States()-1, FirstVersion))
+			}
+			if a, b := float64(got)/some, float64(want)/float64(len(recorded)); a/b < 0.9 || a/b > 1.1 {
+				t.Errorf("half %d: %s of %.0f bytes, recorded are %.0f", half, kind, a, b)
+			}
 		}
 	}
 }
@@ -134,6 +161,15 @@ func TestTheHalvesHaveNoRunInCommon(t *testing.T) {
 	}
 	if len(a) < 50 || len(b) < 50 {
 		t.Errorf("halves of %d and %d runs", len(a), len(b))
+	}
+	pipelines, err := recordPipelines(Measured)
+	check(t, err)
+	others, err := recordPipelines(Dictionary)
+	check(t, err)
+	for i, r := range pipelines {
+		if len(others) != len(pipelines) || r.key.Namespace+again != others[i].key.Namespace || r.file != others[i].file {
+			t.Errorf("of %d and %d PipelineRuns %s stands beside none of its file", len(pipelines), len(others), r.key)
+		}
 	}
 }
 
@@ -159,7 +195,7 @@ func TestWhatVariesIsReplaced(t *testing.T) {
 	check(t, err)
 	s := &shape{recorded: recorded[0]}
 	m := &Maker{seed: 1, shapes: []*shape{s}}
-	first, second := m.Run(0).AppendTaskRun(nil, 0, FirstVersion), m.Run(1).AppendTaskRun(nil, 0, FirstVersion)
+	first, second := m.Run(0).AppendRun(nil, 0, FirstVersion), m.Run(1).AppendRun(nil, 0, FirstVersion)
 	if bytes.Equal(first, second) {
 		t.Error("two runs of one shape are the same")
 	}

@@ -44,22 +44,11 @@ type recorded struct {
 	pods []*corev1.Pod // none if the run never had one
 }
 
-// record is all runs of a half, in the order of their keys.
+// record is all TaskRuns of a half, in the order of their keys.
 func record(half Half) ([]*recorded, error) {
-	byKey := map[types.NamespacedName]*recorded{}
-	for frame, err := range jsonFrames("taskruns.json") {
-		if err != nil {
-			return nil, err
-		}
-		run := &unstructured.Unstructured{}
-		if err := json.Unmarshal(frame, &run.Object); err != nil {
-			return nil, fmt.Errorf("a recorded TaskRun: %w", err)
-		}
-		key := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
-		if byKey[key] == nil {
-			byKey[key] = &recorded{key: key}
-		}
-		byKey[key].runs = append(byKey[key].runs, run)
+	byKey, err := recordedRuns("taskruns.json")
+	if err != nil {
+		return nil, err
 	}
 	for pod, err := range recordedPods() {
 		if err != nil {
@@ -78,6 +67,35 @@ func record(half Half) ([]*recorded, error) {
 		}
 	}
 	return halve(byKey, half), nil
+}
+
+// recordPipelines is all PipelineRuns of a half, likewise.
+func recordPipelines(half Half) ([]*recorded, error) {
+	byKey, err := recordedRuns("pipelineruns.json")
+	if err != nil {
+		return nil, err
+	}
+	return halve(byKey, half), nil
+}
+
+// recordedRuns are the runs of a stream, without pods.
+func recordedRuns(name string) (map[types.NamespacedName]*recorded, error) {
+	byKey := map[types.NamespacedName]*recorded{}
+	for frame, err := range jsonFrames(name) {
+		if err != nil {
+			return nil, err
+		}
+		run := &unstructured.Unstructured{}
+		if err := json.Unmarshal(frame, &run.Object); err != nil {
+			return nil, fmt.Errorf("a run of %s: %w", name, err)
+		}
+		key := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+		if byKey[key] == nil {
+			byKey[key] = &recorded{key: key}
+		}
+		byKey[key].runs = append(byKey[key].runs, run)
+	}
+	return byKey, nil
 }
 
 // again ends the namespaces of the second time that a file was run.

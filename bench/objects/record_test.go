@@ -32,15 +32,17 @@ func TestEncodingIsTheServers(t *testing.T) {
 		}
 		n++
 	}
-	for frame, err := range jsonFrames("taskruns.json") {
-		check(t, err)
-		var run map[string]any
-		check(t, json.Unmarshal(frame, &run))
-		again := encodeJSON(run)
-		if !bytes.Equal(frame, again) {
-			t.Fatalf("a TaskRun is not the same after decoding and encoding it:\n%s\n%s", frame, again)
+	for _, name := range []string{"taskruns.json", "pipelineruns.json"} {
+		for frame, err := range jsonFrames(name) {
+			check(t, err)
+			var run map[string]any
+			check(t, json.Unmarshal(frame, &run))
+			again := encodeJSON(run)
+			if !bytes.Equal(frame, again) {
+				t.Fatalf("a run of %s is not the same after decoding and encoding it:\n%s\n%s", name, frame, again)
+			}
+			n++
 		}
-		n++
 	}
 	if n < 1000 {
 		t.Errorf("only %d states were recorded", n)

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"millrace/crds"
 )
 
 // variations is how many shapes are made of each recorded run: itself, and
@@ -56,8 +58,12 @@ func varyRun(run *unstructured.Unstructured, r *rand.Rand) {
 	}
 	run.SetLabels(labels)
 	if r.IntN(2) == 0 {
+		where := []string{"spec", "timeout"}
+		if run.GetKind() == crds.KindPipelineRun {
+			where = []string{"spec", "timeouts", "pipeline"}
+		}
 		// It fails only where spec is no object, and that has run.
-		_ = unstructured.SetNestedField(run.Object, fmt.Sprintf("%dm", 5+5*r.IntN(20)), "spec", "timeout")
+		_ = unstructured.SetNestedField(run.Object, fmt.Sprintf("%dm", 5+5*r.IntN(20)), where...)
 	}
 }
 

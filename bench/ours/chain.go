@@ -67,7 +67,7 @@ func Start(ctx context.Context, url string, r server.Resource) (*Chain, error) {
 
 // Handler is what main.go gives to the resource's indexer.
 func Handler(r server.Resource, q *workqueue.Queue[types.NamespacedName]) func(indexer.Change) {
-	if r == server.TaskRuns {
+	if r != server.Pods {
 		return handler.Enqueue(string(r), q)
 	}
 	gone := func(c indexer.Change) bool { return c.Type == indexer.Deleted }
@@ -75,7 +75,7 @@ func Handler(r server.Resource, q *workqueue.Queue[types.NamespacedName]) func(i
 }
 
 func sourceConfig(r server.Resource) reflector.Config {
-	if r == server.TaskRuns {
+	if r != server.Pods {
 		return reflector.Config{}
 	}
 	return reflector.Config{Format: wire.Protobuf, LabelSelector: "tekton.dev/taskRun"}

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1" //nolint:depguard // The peer.
 	"k8s.io/client-go/kubernetes"
@@ -74,12 +75,19 @@ func newInformer(url string, r server.Resource) (cache.SharedIndexInformer, erro
 		ofRuns := func(o *metav1.ListOptions) { o.LabelSelector = "tekton.dev/taskRun" }
 		return coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, byNamespace, ofRuns), nil
 	}
-	client, err := TaskRunClient(url)
+	client, err := RunClient(url)
 	if err != nil {
 		return nil, err
 	}
 	lw := cache.NewListWatchFromClient(client, string(r), metav1.NamespaceAll, fields.Everything())
-	return cache.NewSharedIndexInformerWithOptions(lw, &TaskRun{}, cache.SharedIndexInformerOptions{Indexers: byNamespace}), nil
+	return cache.NewSharedIndexInformerWithOptions(lw, exampleOf(r), cache.SharedIndexInformerOptions{Indexers: byNamespace}), nil
+}
+
+func exampleOf(r server.Resource) runtime.Object {
+	if r == server.PipelineRuns {
+		return &PipelineRun{}
+	}
+	return &TaskRun{}
 }
 
 // Clientset speaks protobuf.
@@ -127,7 +135,7 @@ func (c *Chain) handler(key func(metav1.Object) types.NamespacedName) cache.Reso
 // keyOf is what is put into the queue for an object: its own key, or its
 // owner's.
 func keyOf(r server.Resource) func(metav1.Object) types.NamespacedName {
-	if r == server.TaskRuns {
+	if r != server.Pods {
 		return func(o metav1.Object) types.NamespacedName {
 			return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 		}

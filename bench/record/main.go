@@ -1,12 +1,19 @@
 // Record keeps what an API server says of TaskRuns and of their pods while a
-// command makes some: the bytes of its watch streams, as they come.
+// command makes some, or of PipelineRuns while a model cluster runs them: the bytes of
+// its watch streams, as they come.
 //
 //	record -out DIR COMMAND [ARG...]
+//	record -out DIR -model MILLRACE FILE...
 //
 // It writes one stream a resource and format, compressed with zstd, and the
 // first page of a list of each beside it, for its shape. The frames of one
 // object stand together, in the order in which they came; nothing else about
 // them is changed. KUBECONFIG names the cluster.
+//
+// With -model there is none: the program that is named serves the files in a model
+// cluster, where a step needs no image, and its results stand in its script. What such a
+// server says of a PipelineRun is what a real one does but for managedFields, which
+// neither side of the benchmarks keeps.
 package main
 
 import (
@@ -48,43 +55,67 @@ func sources() []source {
 		{pods, ofRuns, wire.JSON, json, "pods.json"},
 		{pods, ofRuns, wire.Protobuf, protobuf, "pods.pb"},
 		{"/apis/tekton.dev/v1/taskruns", "", wire.JSON, json, "taskruns.json"},
-		// PipelineRuns go here once they are served: one line, and their turn in
-		// package objects.
 	}
+}
+
+func pipelineRuns() source {
+	return source{"/apis/tekton.dev/v1/pipelineruns", "", wire.JSON, "application/json", "pipelineruns.json"}
 }
 
 func main() {
 	out := flag.String("out", "", "folder to write to")
+	program := flag.String("model", "", "the program that runs the files in a model cluster")
 	flag.Parse()
-	if err := run(*out, flag.Args()); err != nil {
+	if err := run(*out, *program, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string, command []string) error {
-	if out == "" || len(command) == 0 {
-		return errors.New("usage: record -out DIR COMMAND [ARG...]")
-	}
-	client, err := connect()
-	if err != nil {
-		return err
+func run(out, program string, args []string) error {
+	if out == "" || len(args) == 0 {
+		return errors.New("usage: record -out DIR COMMAND [ARG...], or record -out DIR -model MILLRACE FILE...")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	tapes := make([]*tape, len(sources()))
+	if program == "" {
+		client, err := connect()
+		if err != nil {
+			return err
+		}
+		return record(ctx, client, out, sources(), func() error { return runCommand(ctx, args) })
+	}
+	m, err := newModel(ctx, program)
+	if err != nil {
+		return err
+	}
+	client, err := m.connect()
+	if err != nil {
+		return err
+	}
+	err = record(ctx, client, out, []source{pipelineRuns()}, func() error { return m.play(ctx, args) })
+	stop()
+	<-m.ended // interrupted
+	return err
+}
+
+// record keeps what the sources say while something is done.
+func record(ctx context.Context, client rest.Interface, out string, sources []source, do func() error) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	tapes := make([]*tape, len(sources))
 	var watching errgroup.Group
-	for i, s := range sources() {
+	for i, s := range sources {
 		if tapes[i], err = newTape(ctx, client, s); err != nil {
 			return fmt.Errorf("watch %s: %w", s.file, err)
 		}
 		watching.Go(tapes[i].run)
 	}
-	if err := runCommand(ctx, command); err != nil {
+	if err := do(); err != nil {
 		return err
 	}
 	time.Sleep(settle) //nolint:forbidigo // Nothing says that a server has no more to say.
-	for i, s := range sources() {
+	for i, s := range sources {
 		page, err := get(ctx, client, s, "limit=3")
 		if err != nil {
 			return fmt.Errorf("list %s: %w", s.file, err)
@@ -98,7 +129,7 @@ func run(out string, command []string) error {
 	if err := watching.Wait(); err != nil {
 		return err
 	}
-	for i, s := range sources() {
+	for i, s := range sources {
 		if err := write(out, s.file, tapes[i].frames()); err != nil {
 			return err
 		}

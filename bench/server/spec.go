@@ -10,10 +10,11 @@ import (
 // Resource is what a server serves.
 type Resource string
 
-// The resources that were recorded. PipelineRuns will be the third.
+// The resources that were recorded.
 const (
-	Pods     Resource = "pods"
-	TaskRuns Resource = "taskruns"
+	Pods         Resource = "pods"
+	TaskRuns     Resource = "taskruns"
+	PipelineRuns Resource = "pipelineruns"
 )
 
 // Spec says what a server has.
@@ -26,7 +27,7 @@ type Spec struct {
 	// Events is how many changes happen after Begin: some of the objects, in turn,
 	// go through their recorded states, and then others.
 	Events int `json:"events"`
-	// Least and Most narrow to the shapes whose TaskRun has so many bytes of
+	// Least and Most narrow to the shapes whose run has so many bytes of
 	// JSON in its last state; both zero: all shapes. Where they are given, no
 	// event has less than Least bytes, and objects may come from both halves of
 	// the record.
@@ -44,14 +45,18 @@ func (r Resource) Path() string {
 	if r == Pods {
 		return "/api/v1/pods"
 	}
-	return "/apis/tekton.dev/v1/taskruns"
+	return "/apis/tekton.dev/v1/" + string(r)
 }
 
 func (r Resource) kind() (kind, apiVersion string) {
-	if r == Pods {
+	switch r {
+	case Pods:
 		return "Pod", "v1"
+	case PipelineRuns:
+		return "PipelineRun", "tekton.dev/v1"
+	default:
+		return "TaskRun", "tekton.dev/v1"
 	}
-	return "TaskRun", "tekton.dev/v1"
 }
 
 // FirstVersion and Last are the resourceVersions of the list and of the last
@@ -81,10 +86,14 @@ func (s Spec) maker() (func(i int) objects.Run, error) {
 }
 
 func (s Spec) runOf(m *objects.Maker) func(int) objects.Run {
-	if s.Resource == Pods {
+	switch s.Resource {
+	case Pods:
 		return m.WithPod
+	case PipelineRuns:
+		return m.PipelineRun
+	default:
+		return m.Run
 	}
-	return m.Run
 }
 
 // Scanned is the objects of a spec in their last states, as a chain of ours
@@ -119,5 +128,5 @@ func (s Spec) append(b []byte, r objects.Run, f wire.Format, state int, version 
 	if s.Resource == Pods {
 		return r.AppendPod(b, f, state, version)
 	}
-	return r.AppendTaskRun(b, state, version)
+	return r.AppendRun(b, state, version)
 }

@@ -123,6 +123,10 @@ func besideTekton(t *testing.T, built []byte) {
 // The formula for memory is made of what was measured last.
 func TestTheFormulaHasTheMeasuredBytes(t *testing.T) {
 	measured := read(t, "docs", "performance.md")
+	if found := regexp.MustCompile(`(?m)^\| heap-packed-pipelinerun-new \| (\S+)`).FindStringSubmatch(measured); found == nil ||
+		!strings.Contains(page(t), "they take "+found[1]+" bytes\n(`heap-packed-pipelinerun-new`)") {
+		t.Errorf("heap-packed-pipelinerun-new is %v, and docs/operating.md says something else", found)
+	}
 	for _, row := range []string{
 		"heap-plain-pod", "heap-plain-taskrun", "heap-plain-pipelinerun", "heap-packed-pod", "heap-packed-taskrun", "heap-packed-pipelinerun",
 	} {

@@ -27,12 +27,31 @@ type TaskRunList struct {
 	Items []TaskRun `json:"items"`
 }
 
+// PipelineRun is the same of PipelineRuns.
+type PipelineRun struct {
+	crds.PipelineRun
+}
+
+// PipelineRunList is a list of them.
+type PipelineRunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []PipelineRun `json:"items"`
+}
+
 // DeepCopyObject makes them objects to client-go. Nothing that is measured calls
 // it.
 func (r *TaskRun) DeepCopyObject() runtime.Object { return copied(r) }
 
 // DeepCopyObject is the same for lists.
 func (l *TaskRunList) DeepCopyObject() runtime.Object { return copied(l) }
+
+// DeepCopyObject is the same for PipelineRuns.
+func (r *PipelineRun) DeepCopyObject() runtime.Object { return copied(r) }
+
+// DeepCopyObject is the same for their lists.
+func (l *PipelineRunList) DeepCopyObject() runtime.Object { return copied(l) }
 
 func copied[T any](o *T) *T {
 	raw, err := json.Marshal(o)
@@ -46,12 +65,14 @@ func copied[T any](o *T) *T {
 	return c
 }
 
-// TaskRunClient is a client of tekton.dev/v1, as Tekton's own is made.
-func TaskRunClient(url string) (rest.Interface, error) {
+// RunClient is a client of tekton.dev/v1, as Tekton's own is made.
+func RunClient(url string) (rest.Interface, error) {
 	group := schema.GroupVersion{Group: crds.Group, Version: crds.Version}
 	types := runtime.NewScheme()
 	types.AddKnownTypeWithName(group.WithKind(crds.KindTaskRun), &TaskRun{})
 	types.AddKnownTypeWithName(group.WithKind(crds.KindTaskRun+"List"), &TaskRunList{})
+	types.AddKnownTypeWithName(group.WithKind(crds.KindPipelineRun), &PipelineRun{})
+	types.AddKnownTypeWithName(group.WithKind(crds.KindPipelineRun+"List"), &PipelineRunList{})
 	metav1.AddToGroupVersion(types, group)
 	cfg := &rest.Config{Host: url, QPS: -1, APIPath: "/apis"}
 	cfg.Insecure = strings.HasPrefix(url, "https:") // the certificate is made for an hour
