@@ -29,13 +29,16 @@ type shelf struct {
 
 var errRefused = errors.New("it is refused")
 
+// ask holds nothing while it waits: whoever waited for a mutex meanwhile would keep the
+// bubble's clock from moving.
 func (s *shelf) ask(ctx context.Context, do func() error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.mute {
+		s.mu.Unlock()
 		<-ctx.Done()
 		return ctx.Err()
 	}
+	defer s.mu.Unlock()
 	return do()
 }
 
