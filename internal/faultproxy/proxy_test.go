@@ -108,7 +108,7 @@ func newWorld(t *testing.T) *world {
 	})
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.CA())
-	w.client = &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: 10 * time.Second}
+	w.client = &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: time.Minute}
 	return w
 }
 
@@ -117,7 +117,13 @@ const pods = "/api/v1/namespaces/blue/pods"
 // ask returns the code, or 0 for no answer.
 func (w *world) ask(method, path, body string) (int, string) {
 	w.t.Helper()
-	req, err := http.NewRequest(method, w.URL()+path, strings.NewReader(body))
+	return w.askUntil(w.t.Context(), method, path, body)
+}
+
+// askUntil is ask for somebody who waits no longer than ctx lives.
+func (w *world) askUntil(ctx context.Context, method, path, body string) (int, string) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, w.URL()+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -186,9 +192,17 @@ func TestBeforeAndAfter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.client.Timeout = time.Second
 			w.Plan(faultproxy.Fault{On: faultproxy.On{Verb: "create"}, Verdict: c.v})
-			if code, _ := w.ask("POST", pods, podNamed("a")); code != 0 {
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			if c.v.Hang { // until it is far enough for an answer, and has had a second for it
+				go func() {
+					if w.Await(ctx, func(all []faultproxy.Exchange) bool { return len(all) == 1 && all[0].Done() == (c.done == 1) }) == nil {
+						time.AfterFunc(time.Second, giveUp)
+					}
+				}()
+			}
+			if code, _ := w.askUntil(ctx, "POST", pods, podNamed("a")); code != 0 {
 				t.Errorf("there was an answer: %d", code)
 			}
 			if did := w.server.did(); len(did) != c.done {
@@ -202,7 +216,7 @@ func TestBeforeAndAfter(t *testing.T) {
 // settled waits until that is on record.
 func (w *world) settled(is func([]faultproxy.Exchange) bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	if err := w.Await(ctx, is); err != nil {
 		w.t.Errorf("%v: %v", err, w.Exchanges())
@@ -233,7 +247,7 @@ func TestKilledAtAWrite(t *testing.T) {
 			if s != syscall.SIGKILL {
 				t.Errorf("%v: %v", when, s)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%v: not killed", when)
 		}
 	}
@@ -247,8 +261,8 @@ func TestOtherSignalsLetTheRequestGoOn(t *testing.T) {
 	}
 }
 
-// watch reads the lines of a watch until it ends.
-func (w *world) watch(ctx context.Context) (lines []string, err error) {
+// watch reads the lines of a watch until it ends. heard is called at each.
+func (w *world) watch(ctx context.Context, heard func()) (lines []string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL()+pods+"?watch=true", nil)
 	if err != nil {
 		return nil, err
@@ -263,6 +277,7 @@ func (w *world) watch(ctx context.Context) (lines []string, err error) {
 		line, err := in.ReadString('\n')
 		if line != "" {
 			lines = append(lines, line)
+			heard()
 		}
 		if err != nil {
 			return lines, err
@@ -283,9 +298,13 @@ func (w *world) told(f faultproxy.Fault, events ...string) ([]string, error) {
 		}
 		close(w.server.events)
 	}()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
-	lines, err := w.watch(ctx)
+	heard := func() {}
+	if f.Event.End == apiserver.GoMute { // whoever listens has to end it
+		heard = func() { time.AfterFunc(time.Second, cancel) }
+	}
+	lines, err := w.watch(ctx, heard)
 	for i, line := range lines {
 		var e struct {
 			Type   string
@@ -371,14 +390,14 @@ func TestEventsPassWhenTheyCome(t *testing.T) {
 
 func TestDoor(t *testing.T) {
 	w := newWorld(t)
-	w.client.Timeout = time.Second
-	get := func() int {
+	get := func(patience time.Duration) int {
+		w.client.Timeout = patience
 		code, _ := w.ask("GET", pods+"/a", "")
 		return code
 	}
 	well := func() bool { // a client may find out by a request that its connection is broken
-		first := get()
-		return first == 200 || get() == 200
+		first := get(time.Minute)
+		return first == 200 || get(time.Minute) == 200
 	}
 	if err := w.Shut(); err != nil {
 		t.Fatal(err)
@@ -394,7 +413,7 @@ func TestDoor(t *testing.T) {
 		t.Error("no new connection after a reset")
 	}
 	w.Silence(false)
-	if code := get(); code != 0 {
+	if code := get(time.Second); code != 0 {
 		t.Errorf("a silent connection answers: %d", code)
 	}
 	w.client.CloseIdleConnections()
@@ -404,7 +423,7 @@ func TestDoor(t *testing.T) {
 	}
 	w.Silence(true)
 	w.client.CloseIdleConnections()
-	if code := get(); code != 0 {
+	if code := get(time.Second); code != 0 {
 		t.Errorf("a silent door answers: %d", code)
 	}
 	w.Reset()
