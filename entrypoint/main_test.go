@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,7 +148,7 @@ func (c *container) start() *container {
 // exit waits for the step and returns its exit status.
 func (c *container) exit() int {
 	c.pod.t.Helper()
-	overdue := time.AfterFunc(30*time.Second, func() { _ = c.Process.Signal(syscall.SIGQUIT) })
+	overdue := time.AfterFunc(time.Minute, func() { _ = c.Process.Signal(syscall.SIGQUIT) })
 	defer overdue.Stop()
 	err := c.Wait()
 	var exit *exec.ExitError
@@ -158,6 +159,24 @@ func (c *container) exit() int {
 		c.pod.t.Errorf("%s: %s", c.name, c.stderr)
 	}
 	return c.ProcessState.ExitCode()
+}
+
+// waits returns when the step waits for those before it, and hears signals: it has what
+// tells it of files.
+func (c *container) waits() {
+	c.pod.t.Helper()
+	if !inotifyWorks() {
+		time.Sleep(time.Second) // nothing shows that it has begun to look now and then
+		return
+	}
+	c.pod.until(c.name+" waits", func() bool {
+		open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.Process.Pid))
+		c.pod.must(err)
+		return slices.ContainsFunc(open, func(fd string) bool {
+			to, err := os.Readlink(fd)
+			return err == nil && to == "anon_inode:inotify"
+		})
+	})
 }
 
 func (c *container) run() int {
@@ -226,6 +245,26 @@ func (c *container) tells(pairs ...string) *container {
 	return c
 }
 
+// startedSoonAfter checks that news has ended the step's wait, and not a look in doubt. It
+// goes by what the step says: how long processes take to begin and to end is the machine's
+// affair.
+func (c *container) startedSoonAfter(news time.Time) {
+	c.pod.t.Helper()
+	started, err := time.Parse(time.RFC3339, c.entries()["3/StartedAt"])
+	c.pod.must(err)
+	if took := started.Sub(news); took > doubtInterval/2 {
+		c.pod.t.Errorf("%s started %v after it could", c.name, took)
+	}
+}
+
+// postedAt is when the step told the next one to start.
+func (c *container) postedAt() time.Time {
+	c.pod.t.Helper()
+	file, err := os.Stat(c.pod.path("run", fmt.Sprint(c.index), "out"))
+	c.pod.must(err)
+	return file.ModTime()
+}
+
 // posted says what the step told the next one: "out", "out.err" or "".
 func (c *container) posted() string {
 	c.pod.t.Helper()
@@ -267,7 +306,7 @@ func (p *pod) appears(elements ...string) {
 
 func (p *pod) until(what string, is func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("never: %s", what)
 		}
