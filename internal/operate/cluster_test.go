@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	system     = "tekton-pipelines"
-	controller = "system:serviceaccount:" + system + ":millrace-controller"
+	system      = "tekton-pipelines"
+	controller  = "system:serviceaccount:" + system + ":millrace-controller"
+	leaderLease = "millrace-controller"
 )
 
 // A cluster is the devcluster that operate.sh has started, as its administrator sees it.

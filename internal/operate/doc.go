@@ -5,9 +5,9 @@
 //	                         audit log, steps' ledger ◀───┘   └── runs ──────┘
 //	                                    │
 //	                                    ▼
-//	                    was each run done once, and by one leader?
+//	           was each run done once, and by who led, or whose share it was?
 //
-//	make e2e-install    install, run, upgrade and remove by the words of the pages
+//	make e2e-install    install, run, upgrade, share the work and remove by the words of the pages
 //	make e2e-kill       leaders die under work, and how long it takes the next one
 //
 // What a run has come to is not believed for its status alone. Each step writes a line of

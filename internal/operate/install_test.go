@@ -35,8 +35,8 @@ type play struct {
 }
 
 // Somebody with a cluster, this checkout and its pages installs Millrace, runs something,
-// upgrades it under work, and removes it: the controller alone, then all of it. Every
-// command of the chapters is typed, no apply draws a warning, no pod is one that the
+// upgrades it under work, has several replicas share that and one do it again, and removes
+// it: the controller alone, then all of it. Every command of the chapters is typed, no apply draws a warning, no pod is one that the
 // namespace's pod security would refuse, no run is lost or done twice, and in the end the
 // cluster is as it was.
 func TestAnInstallsLifeByTheWordsOfThePages(t *testing.T) {
@@ -44,6 +44,7 @@ func TestAnInstallsLifeByTheWordsOfThePages(t *testing.T) {
 	p.tried()
 	p.installedAndRemoved()
 	p.upgraded()
+	p.shared()
 	p.replicated()
 	p.everyOverlayIsStrictlyValid()
 	p.controllerRemoved()
@@ -52,7 +53,7 @@ func TestAnInstallsLifeByTheWordsOfThePages(t *testing.T) {
 	for _, b := range *p.new.left {
 		t.Errorf("%s, under %q: nobody has typed this:\n%s", b.page, b.heading, b.text)
 	}
-	sayf("every command of %d chapters was typed; kubectl apply %d times, without a warning", 5, *p.new.applies)
+	sayf("every command of %d chapters was typed; kubectl apply %d times, without a warning", len(chapters[readme])+len(chapters[operating]), *p.new.applies)
 }
 
 func newPlay(t *testing.T) *play {
@@ -169,14 +170,6 @@ func (p *play) versions(what string) []string {
 	return strings.Split(out, "\n")
 }
 
-// runs: an example of the README's is run.
-func (p *play) runs() {
-	p.t.Helper()
-	sh(p.t, p.new.dir, "kubectl create namespace try && kubectl -n try create -f examples/hello.yaml")
-	sh(p.t, p.new.dir, "kubectl -n try wait --for=condition=Succeeded taskrun --all --timeout=180s")
-	sh(p.t, p.new.dir, "kubectl delete namespace try")
-}
-
 // writes puts the page's kustomization in place, once for each version, with another
 // overlay or further lines where the page says that.
 func (p *play) writes(r reader, text string) {
@@ -200,7 +193,7 @@ func (p *play) upgraded() {
 	p.old.play(install)
 	made := newWitness(p.t, p.c, "upgrade")
 	w := newWork(p.t, p.c, "upgrade", 8)
-	enough := w.begin(p.t)
+	enough := begin(p.t, w)
 	more := func() {
 		p.t.Helper()
 		n := w.ended() + 8
@@ -264,7 +257,7 @@ func (p *play) controllerRemoved() {
 	sayf("the controller is removed, with 4 runs in flight")
 	made := newWitness(p.t, p.c, "remove")
 	w := newWork(p.t, p.c, "remove", 4)
-	enough := w.begin(p.t)
+	enough := begin(p.t, w)
 	within(p.t, patience, "the first runs to end", func() bool { must(p.t, w.failed()); return w.ended() >= 2 })
 	p.new.play(p.new.take(operating, "Remove", "kubectl -n tekton-pipelines delete deployment"))
 	p.new.play(p.new.take(operating, "Remove", "kubectl -n tekton-pipelines delete podmonitor"))

@@ -91,7 +91,7 @@ func remove(t *testing.T, c *cluster, leader *corev1.Pod) {
 func (c *cluster) leader(t *testing.T, allReady bool) (leader *corev1.Pod) {
 	t.Helper()
 	within(t, 3*time.Minute, "a leader to be ended", func() bool {
-		lease, err := c.leases.Get(t.Context(), "millrace-controller", metav1.GetOptions{})
+		lease, err := c.leases.Get(t.Context(), leaderLease, metav1.GetOptions{})
 		if err != nil || lease.Spec.HolderIdentity == nil {
 			return false
 		}
@@ -162,7 +162,7 @@ func TestLeadersEndAndEveryRunIsDoneOnce(t *testing.T) {
 	minutes, runs := number(t, "MINUTES", 10), number(t, "RUNS", 50)
 	made := newWitness(t, c, "kill")
 	w := newWork(t, c, "kill", runs)
-	enough := w.begin(t)
+	enough := begin(t, w)
 	within(t, patience, "the first runs to end", func() bool { return w.ended() >= 3 })
 
 	var all []handover

@@ -58,7 +58,7 @@ func TestBlocksOfAPage(t *testing.T) {
 // chapters are the headings under which everything is played.
 var chapters = map[string][]string{
 	"README.md":         {"Try it", "Install it"},
-	"docs/operating.md": {"Install", "Upgrade", "Remove"},
+	"docs/operating.md": {"Install", "Upgrade", "Remove", "Sharing the work"},
 }
 
 // commands are the blocks of those chapters.

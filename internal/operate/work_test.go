@@ -78,25 +78,29 @@ func newWork(t *testing.T, c *cluster, ns string, want int) *work {
 	return w
 }
 
-// begin has the work done by a goroutine. What it returns tells it to begin no more runs,
-// and waits until all have come to their end and are gone.
-func (w *work) begin(t *testing.T) (end func()) {
+// begin has each work done by a goroutine of its own. What it returns tells them to begin
+// no more runs, and waits until all have come to their end and are gone.
+func begin(t *testing.T, all ...*work) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	enough, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		err := w.run(ctx, enough)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.failure = err
-	}()
-	t.Cleanup(func() { cancel(); <-done })
+	enough := make(chan struct{})
+	var doing sync.WaitGroup
+	for _, w := range all {
+		doing.Go(func() {
+			err := w.run(ctx, enough)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.failure = err
+		})
+	}
+	t.Cleanup(func() { cancel(); doing.Wait() })
 	return func() {
 		t.Helper()
 		close(enough)
-		<-done
-		must(t, w.failed())
+		doing.Wait()
+		for _, w := range all {
+			must(t, w.failed())
+		}
 	}
 }
 
@@ -325,8 +329,8 @@ func (w *work) wereDoneOnce(t *testing.T, made *witness) {
 		done[strings.TrimSuffix(line, "\n")]++
 	}
 	same(t, "steps in the ledger", done, steps)
-	same(t, "pods in the audit log", made.creations("pods"), pods)
-	same(t, "TaskRuns of PipelineRuns in the audit log", made.creations(crds.ResourceTaskRuns), children)
+	same(t, "pods in the audit log", made.creations(w.ns, "pods"), pods)
+	same(t, "TaskRuns of PipelineRuns in the audit log", made.creations(w.ns, crds.ResourceTaskRuns), children)
 	sayf("%d runs (%d PipelineRuns among them): %d steps, each once; %d pods, each made once", len(w.all), len(children)/2, len(done), len(pods))
 }
 
