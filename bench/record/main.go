@@ -74,7 +74,7 @@ func main() {
 
 func run(out, program string, args []string) error {
 	if out == "" || len(args) == 0 {
-		return errors.New("usage: record -out DIR COMMAND [ARG...], or record -out DIR -model MILLRACE FILE...")
+		return errors.New("usage: record -out DIR COMMAND [ARG...], or with -model MILLRACE FILE [FILE...]")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -95,7 +95,8 @@ func run(out, program string, args []string) error {
 	}
 	err = record(ctx, client, out, []source{pipelineRuns()}, func() error { return m.play(ctx, args) })
 	stop()
-	<-m.ended // interrupted
+	for range m.ended { // it was interrupted, and closes the channel
+	}
 	return err
 }
 
