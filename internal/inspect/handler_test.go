@@ -80,6 +80,9 @@ func TestTheStreamTellsHowThingsAre(t *testing.T) {
 	r := newRig(t)
 	defer r.stop()
 	r.says("taskruns", "build", 101, 1, "none")
+	for r.inspector.Snapshot().Controllers[0].Runs == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	served := make(chan struct{})
 	h := r.inspector.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -87,12 +90,13 @@ func TestTheStreamTellsHowThingsAre(t *testing.T) {
 		h.ServeHTTP(w, q)
 	}))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/debug/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	asked := time.Now()
 	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +121,8 @@ func TestTheStreamTellsHowThingsAre(t *testing.T) {
 		t.Fatalf("%d snapshots", len(snapshots))
 	}
 	last := snapshots[1]
-	if apart := last.Now.Sub(snapshots[0].Now); apart < 500*time.Millisecond || apart > 10*time.Second {
-		t.Errorf("they are %v apart", apart)
+	if came := last.Now.Sub(asked); came < time.Second { // however late the first one was
+		t.Errorf("the second comes %v after it was asked for", came)
 	}
 	if !last.Leads || last.Version != "v1.2.3" || len(last.Resources) != 2 || len(last.Controllers) != 1 {
 		t.Fatalf("%+v", last)
