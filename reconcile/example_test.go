@@ -70,7 +70,7 @@ func Example_shuttingDown() {
 		fmt.Println("hard stop:", context.Cause(ctx))
 		return reconcile.Result{}, ctx.Err()
 	}
-	pool := reconcile.NewPool("foo", q, slow, reconcile.PoolConfig{Workers: 1, DrainTimeout: 50 * time.Millisecond})
+	pool := reconcile.NewPool("foo", q, slow, reconcile.PoolConfig{Workers: 1, DrainTimeout: 2 * time.Second})
 	stopped := make(chan error)
 	go func() { stopped <- pool.Run(signalled) }()
 
@@ -87,7 +87,7 @@ func Example_shuttingDown() {
 	// signal
 	// soft stop: ctx has ended: false
 	// hard stop: the pool has been told to stop, and its drain timeout is over
-	// stopped: pool foo: reconciles in hand were interrupted 50ms after the stop
+	// stopped: pool foo: reconciles in hand were interrupted 2s after the stop
 	// left for the next process: 1
 }
 
