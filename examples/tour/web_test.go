@@ -23,7 +23,7 @@ func TestThePagePlaysTheStory(t *testing.T) {
 		over <- web(ctx, listener, "# A beginning.\nserver set taskrun/a\n----\n\nstart taskruns\n----\n\nstep taskruns all\n----\n\nserver down\n----\n\nserver up\n----\n\nshow queue\n----\n")
 	}()
 	base := "http://" + listener.Addr().String()
-	client := &http.Client{Timeout: 10 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	ask := func(method, path string) (string, http.Header) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(ctx, method, base+path, nil)

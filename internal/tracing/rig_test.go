@@ -158,7 +158,7 @@ func (r *rig) next() reconcile.Reconciled {
 	select {
 	case done := <-r.ran:
 		return done
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Fatal("no reconcile")
 		return reconcile.Reconciled{}
 	}
