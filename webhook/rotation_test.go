@@ -202,7 +202,7 @@ func TestNoRequestIsRefusedWhileCertificateAndAuthorityRotate(t *testing.T) {
 	replicas := []replica{c.replica(ctx, t, &parts, cfg, trace), c.replica(ctx, t, &parts, cfg, trace)}
 	servers := []*apiServer{{cluster: c, late: 0}, {cluster: c, late: time.Second}}
 	for begin := time.Now(); replicas[0].Ready() != nil || replicas[1].Ready() != nil || c.obeyed(time.Second) == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > 20*time.Second {
+		if time.Since(begin) > time.Minute {
 			t.Fatal(replicas[0].Ready(), replicas[1].Ready())
 		}
 	}
