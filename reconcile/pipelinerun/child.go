@@ -2,6 +2,7 @@ package pipelinerun
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,7 +67,7 @@ func (d *decision) begin(t *task) ([]Action, *refusal) {
 	}
 	if whole {
 		t.runs, t.recorded, t.state = runs, true, running
-		if len(made) == len(runs) {
+		if !slices.ContainsFunc(runs, func(r run) bool { return r.child == nil }) {
 			t.state = t.assess()
 		}
 	}

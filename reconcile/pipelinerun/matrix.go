@@ -66,6 +66,9 @@ func (t *task) takesResults() bool {
 // mostRuns is how many runs a task can have at the most: as many as it has combinations,
 // where these do not depend on results, which need not be known yet.
 func (d *decision) mostRuns(t *task) int {
+	if t.Matrix == nil {
+		return 1
+	}
 	if !t.takesResults() {
 		v := d.of(t)
 		v.Budget = variables.NewBudget() // nothing is put in anywhere

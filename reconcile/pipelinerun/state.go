@@ -155,43 +155,42 @@ func (d *decision) strays() strays {
 }
 
 // of are the runs of a task among them. As long as nothing was written down of the task
-// that is whoever says so, whatever it is called. Later it is only what has a name that we
-// give: a copy that somebody makes of a run has its label and its owner, too, and a task
-// that was done failed by it, or went on.
-func (s strays) of(t *task, run *crds.PipelineRun, most func(*task) int) (made []*child) {
+// that is whoever says so, whatever it is called, unless it has but one run, and that is
+// there. Later it is only what has a name that we give: a copy that somebody makes of a run
+// has its label and its owner, too, and a task that was done failed by it, or went on.
+func (s strays) of(t *task, run *crds.PipelineRun, most func(*task) int) []*child {
 	labelled, unlabelled := s.byTask[kindAndName{t.kind(), t.Name}], s.byTask[kindAndName{t.kind(), ""}]
 	if len(labelled)+len(unlabelled) == 0 {
 		return nil
 	}
-	single := childName(run, t.Name, 0, 1)
-	if t.recorded && t.runs[0].Name == single {
+	if t.recorded && t.runs[0].Name == childName(run, t.Name, 0, 1) {
 		return nil // it has no other
 	}
-	if c := s.named(t, single); c != nil && !(t.recorded && t.Matrix != nil) {
-		return []*child{c}
+	n := most(t)
+	made := s.named(t, run, n)
+	if len(made) == 0 && !t.recorded && t.takesResults() {
+		made = s.named(t, run, 1) // and n is only the most that there may be
 	}
-	open := !t.recorded && t.state != skipped
-	if open {
-		made = slices.Clip(labelled)
-	}
-	if t.Matrix == nil {
+	if t.recorded || t.state == skipped || n == 1 && len(made) > 0 {
 		return made
 	}
-	for i := range most(t) {
-		// Who has lost its label is what it is called (seed 1546).
-		if c := s.named(t, childName(run, t.Name, i, 2)); c != nil && (!open || c.PipelineTask == "") {
+	for _, c := range labelled {
+		if !slices.Contains(made, c) {
 			made = append(made, c)
 		}
 	}
 	return made
 }
 
-// named is the one of that name, if it may be a run of the task.
-func (s strays) named(t *task, name string) *child {
-	if c := s.byName[kindAndName{t.kind(), name}]; c != nil && c.mayBeOf(t.Name) {
-		return c
+// named are those that are called as the n runs of the task, and may be these. Who has
+// lost its label is what it is called (seed 1546).
+func (s strays) named(t *task, run *crds.PipelineRun, n int) (found []*child) {
+	for i := range n {
+		if c := s.byName[kindAndName{t.kind(), childName(run, t.Name, i, n)}]; c != nil && c.mayBeOf(t.Name) {
+			found = append(found, c)
+		}
 	}
-	return nil
+	return found
 }
 
 // byNumber sorts names that end in numbers, "-2" before "-10".

@@ -1,7 +1,9 @@
 package pipelinerun
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -57,6 +59,36 @@ func TestACopyOfARunIsNoRunOfItsTask(t *testing.T) {
 				t.Errorf("the run ends with %+v and %+v", end, w.run.Status.ChildReferences)
 			}
 		})
+	}
+}
+
+// Of a matrix whose second run is refused for now, nothing is written down. Whoever copies
+// the first one meanwhile keeps the task from nothing: neither is the second one taken for
+// made, and gone, when there is room for it, nor the task for one that goes on.
+func TestACopyOfARunKeepsItsTaskFromNothing(t *testing.T) {
+	const many = "{kind: PipelineRun, metadata: {name: run}, spec: {pipelineSpec: {tasks: [{name: a, matrix: {params: [{name: p, value: [v, w]}]}, taskSpec: {params: [{name: p}], steps: [{image: x}]}}]}}}"
+	for _, copied := range []string{"run-a", "run-a-2", "run-a-again"} {
+		for _, there := range [][]string{{"run-a-0"}, {"run-a-0", "run-a-1"}} {
+			t.Run(fmt.Sprint(copied, " beside ", there), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newCluster(t, many)
+					for _, name := range append(there, copied) {
+						c.comes(crds.ResourceTaskRuns, crds.KindTaskRun, name)
+					}
+					for _, name := range there {
+						c.ends(name, corev1.ConditionTrue, "Succeeded")
+					}
+					c.settle(nil)
+					if len(there) == 1 {
+						c.ends("run-a-1", corev1.ConditionTrue, "Succeeded")
+						c.settle(nil)
+					}
+					if end, refs := c.run().Succeeded(), c.run().Status.ChildReferences; end.Status != corev1.ConditionTrue || len(refs) != 2 || refs[0].Name != "run-a-0" || refs[1].Name != "run-a-1" {
+						t.Errorf("the run is at %+v, of %+v", end, refs)
+					}
+				})
+			})
+		}
 	}
 }
 
