@@ -59,7 +59,7 @@ func dashboard(ctx context.Context, tools tools, watch time.Duration) error {
 		if err := b.until(ctx, `document.readyState === "complete" && document.querySelector("main") !== null`); err != nil {
 			return err
 		}
-		png, err := b.picture(1280, 5000, 128)
+		png, err := b.picture(1280, 5000, 256)
 		if err != nil {
 			return err
 		}

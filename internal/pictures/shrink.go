@@ -6,11 +6,14 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"slices"
 )
 
 // shrink makes a picture of at most so many colours, of which a page of boxes and text
-// needs few: the most frequent ones, and for all others the nearest of those.
+// needs few: the most frequent ones that are not nearly the same, and for all others the
+// nearest of those. So a thin line keeps its colour, though a hundred shades of the text's
+// edges are more frequent.
 func shrink(picture []byte, most int) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -23,12 +26,13 @@ func shrink(picture []byte, most int) ([]byte, error) {
 			often[full.At(x, y)]++
 		}
 	}
-	colours := make(color.Palette, 0, len(often))
-	for c := range often {
-		colours = append(colours, c)
+	all := slices.SortedFunc(maps.Keys(often), func(a, b color.Color) int { return cmp.Compare(often[b], often[a]) })
+	var colours color.Palette
+	for _, c := range all {
+		if len(colours) < most && !slices.ContainsFunc(colours, func(other color.Color) bool { return alike(c, other) }) {
+			colours = append(colours, c)
+		}
 	}
-	slices.SortFunc(colours, func(a, b color.Color) int { return cmp.Compare(often[b], often[a]) })
-	colours = colours[:min(len(colours), most)]
 	nearest := map[color.Color]uint8{}
 	for c := range often {
 		nearest[c] = uint8(colours.Index(c))
@@ -42,4 +46,12 @@ func shrink(picture []byte, most int) ([]byte, error) {
 	var out bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small)
 	return out.Bytes(), err
+}
+
+// alike are colours that nobody tells apart: by less than six of 255 in each part.
+func alike(a, b color.Color) bool {
+	r, g, u, _ := a.RGBA()
+	s, h, v, _ := b.RGBA()
+	near := func(x, y uint32) bool { return max(x, y)-min(x, y) < 6<<8 }
+	return near(r, s) && near(g, h) && near(u, v)
 }

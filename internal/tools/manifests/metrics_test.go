@@ -175,7 +175,7 @@ func TestPanelsAskForWhatIsExposed(t *testing.T) {
 	metrics := exposed(t)
 	ask := func(where, query string) {
 		// Grafana puts these in before Prometheus sees the query.
-		query = strings.NewReplacer("$__rate_interval", "5m", "$pod", ".*").Replace(query)
+		query = strings.NewReplacer("$__rate_interval", "5m", "$__range", "3h", "$pod", ".*").Replace(query)
 		for _, each := range complaints(t, query, metrics) {
 			t.Errorf("%s: %s", where, each)
 		}

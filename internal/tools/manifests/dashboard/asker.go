@@ -23,10 +23,11 @@ type asker struct {
 
 // newAsker asks for the whole time of the scrapes, at each of them.
 func newAsker(of *scrapes, b board, every time.Duration) *asker {
+	shown := time.Duration(of.last-of.first)*time.Millisecond + every // the first scrape is in it
 	return &asker{
-		written: func(expr string) string { return b.written(expr, every) },
+		written: func(expr string) string { return b.written(expr, every, shown) },
 		engine: promql.NewEngine(promql.EngineOpts{
-			MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+			MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, Parser: parser.NewParser(parser.Options{}),
 		}),
 		of: of, from: time.UnixMilli(of.first), to: time.UnixMilli(of.last), step: every,
 	}

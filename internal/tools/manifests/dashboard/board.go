@@ -79,9 +79,9 @@ func readBoard(text []byte) (board, error) {
 }
 
 // written is a query as Grafana sends it while All is chosen: $__rate_interval are four
-// scrapes.
-func (b board) written(expr string, every time.Duration) string {
-	values := []string{"$__rate_interval", model.Duration(4 * every).String()}
+// scrapes, and $__range is the time that is shown.
+func (b board) written(expr string, every, shown time.Duration) string {
+	values := []string{"$__rate_interval", model.Duration(4 * every).String(), "$__range", model.Duration(shown).String()}
 	for _, each := range b.Templating.List {
 		if each.Type == "query" {
 			values = append(values, "$"+each.Name, each.AllValue)

@@ -94,6 +94,11 @@ func (p panel) stat(lines []line) template.HTML {
 		return noData
 	}
 	var out strings.Builder
+	around := "stats"
+	if p.Options.TextMode == "name" {
+		around = "stats names"
+	}
+	fmt.Fprintf(&out, `<div class="%s">`, around)
 	for _, each := range lines {
 		value := each.points[len(each.points)-1].F
 		text, name, class := unit(p.FieldConfig.Defaults.Unit)(value), each.name, "value"
@@ -105,7 +110,7 @@ func (p panel) stat(lines []line) template.HTML {
 		fmt.Fprintf(&out, `<div><small>%s</small><b class="%s" style="color: var(--%s)">%s</b></div>`,
 			template.HTMLEscapeString(name), class, p.FieldConfig.Defaults.colour(value), template.HTMLEscapeString(text))
 	}
-	return template.HTML(`<div class="stats">` + out.String() + `</div>`) //nolint:gosec // names and texts are escaped
+	return template.HTML(out.String() + `</div>`) //nolint:gosec // names and texts are escaped
 }
 
 const noData = template.HTML(`<p class="none">No data</p>`)
