@@ -78,7 +78,8 @@ func restConfig(cfg config) (*rest.Config, error) {
 	return rc, nil
 }
 
-// newClients makes the clients, and asks nobody. Its errors are of rc.
+// newClients makes the clients, and asks nobody. Its errors are of rc, and of
+// --registry-mirror.
 func newClients(cfg config, rc *rest.Config, registry *metrics.Registry, traces *tracing.Tracer) (*clients, error) {
 	rc = rest.CopyConfig(rc)
 	rc.UserAgent = "millrace/" + version
