@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"os"
@@ -65,10 +64,17 @@ func newDam(t *testing.T) *dam {
 	return &dam{Handler: proxy, reached: make(chan struct{}), opened: make(chan struct{}), over: t.Context().Done()}
 }
 
-// becomes waits until the probe answers with that code.
-func becomes(t *testing.T, probe string, code int) {
+// becomes waits until the probe answers with that code, unless who answers has ended.
+func becomes(t *testing.T, probe string, code int, ended <-chan struct{}) {
 	t.Helper()
-	for every := time.NewTicker(10 * time.Millisecond); ; <-every.C {
+	every := time.NewTicker(10 * time.Millisecond)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ended:
+			t.Fatalf("it has ended, and not answered with %d", code)
+		}
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, probe, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -106,12 +112,7 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDam(t)
-			probes, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := probes.Addr().String()
-			probes.Close() //nolint:errcheck // the child is to have it
+			address := reserved(t)
 			flags := "--kubeconfig=" + kubeconfigOf(t, d) + " --bind-address=" + address + " --webhook-bind-address= --debug-bind-address=" +
 				" --entrypoint-image=registry.example.com/millrace --leader-elect=false --drain-timeout=1h"
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestASecondSignalEndsItAtOnce$")
@@ -130,24 +131,63 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			becomes(t, "http://"+address+"/readyz", http.StatusOK)
-			<-d.reached
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				cmd.Wait() //nolint:errcheck // its exit code says it
+			}()
+			defer func() {
+				cmd.Process.Kill() //nolint:errcheck // of a test that has failed; else it has ended
+				<-ended
+				if t.Failed() {
+					t.Log(said.String())
+				}
+			}()
+			becomes(t, "http://"+address+"/readyz", http.StatusOK, ended)
+			select {
+			case <-d.reached:
+			case <-ended:
+				t.Fatal("it has ended, and made no pod")
+			}
 			if c.deaf {
 				fill(t, log)
 			}
 			tell(t, cmd, c.first)
-			becomes(t, "http://"+address+"/readyz", http.StatusServiceUnavailable) // it drains
+			becomes(t, "http://"+address+"/readyz", http.StatusServiceUnavailable, ended) // it drains
 			if c.second == 0 {
 				close(d.opened)
 			} else {
 				tell(t, cmd, c.second)
 			}
-			cmd.Wait() //nolint:errcheck // its exit code says it
+			<-ended
 			if code := cmd.ProcessState.ExitCode(); code != c.want {
-				t.Errorf("it exits with %d (%s), want %d:\n%s", code, cmd.ProcessState, c.want, said.String())
+				t.Errorf("it exits with %d (%s), want %d", code, cmd.ProcessState, c.want)
 			}
 		})
 	}
+}
+
+// reserved is an address for a child to listen at. It is bound as long as the test lasts,
+// and listened at by nobody else: so the kernel gives it to no one who asks for any port,
+// and still to who asks for this one.
+func reserved(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) }) //nolint:errcheck // nothing was sent
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint("127.0.0.1:", bound.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was made
 }
 
 // fill has a pipe take nothing any more, so that whoever writes waits.
