@@ -30,9 +30,7 @@ func (r *Registry) Pool(controller string, workers int) reconcile.Trace {
 	active := gauge("controller_runtime_active_workers", "Number of currently used workers per controller.")
 	triggers := r.counters("reconcile_trigger_total", "What reconciles were for: events, by resource or stage and kind.", labels, "cause")
 	stale := r.counter("stale_sync_waits_total", "Waits for a cache to show the key's own last writes that took too long.", labels)
-	for _, result := range []reconcile.Outcome{reconcile.Succeeded, reconcile.RequeuedAfter, reconcile.Requeued, reconcile.Failed, reconcile.FailedForGood} {
-		total.WithLabelValues(string(result)) // so that a rate has a beginning
-	}
+	begin(total, reconcile.Succeeded, reconcile.RequeuedAfter, reconcile.Requeued, reconcile.Failed, reconcile.FailedForGood)
 	return reconcile.Trace{
 		OnStart: func(types.NamespacedName) { active.Inc() },
 		OnReconcile: func(done reconcile.Reconciled) {

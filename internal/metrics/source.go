@@ -14,6 +14,10 @@ func (r *Registry) source(resource string) (reflector.Trace, func(*reflector.Ref
 	events := r.counters("informer_events_total", "Events of watches that were given to the next stage, by type.", labels, "type")
 	relists := r.counters("informer_relists_total", "Complete lists, by what made them necessary; start is the first one.", labels, "cause")
 	failures := r.counters("informer_failures_total", "Exchanges with the server that failed, each followed by a pause, by what was being done.", labels, "state")
+	begin(events, wire.Added, wire.Modified, wire.Deleted, wire.Bookmark)
+	begin(relists, reflector.CauseStart, reflector.CauseExpired, reflector.CauseRewound, reflector.CauseSilent,
+		reflector.CauseGap, reflector.CauseStuck, reflector.CauseMissing, reflector.CauseRejected)
+	begin(failures, reflector.WatchListing.String(), reflector.Listing.String(), reflector.Watching.String(), reflector.Probing.String())
 	refused := r.counter("informer_refused_objects_total", "Objects that could not be taken in.", labels)
 	trace := reflector.Trace{
 		Event:   func(t wire.EventType) { events.WithLabelValues(string(t)).Inc() },
@@ -40,6 +44,14 @@ func (r *Registry) source(resource string) (reflector.Trace, func(*reflector.Ref
 // share a name, and each has its own constant labels.
 func (r *Registry) counters(name, help string, labels prometheus.Labels, variable string) *prometheus.CounterVec {
 	return r.make.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, []string{variable})
+}
+
+// begin makes the series of values that are few and known. One that came with its first
+// event would begin at 1, and no rate and no increase would ever see that event.
+func begin[V ~string](c *prometheus.CounterVec, values ...V) {
+	for _, v := range values {
+		c.WithLabelValues(string(v))
+	}
 }
 
 func (r *Registry) counter(name, help string, labels prometheus.Labels) prometheus.Counter {
