@@ -187,7 +187,7 @@ func reserved(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprint("127.0.0.1:", bound.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was made
+	return fmt.Sprint("127.0.0.1:", bound.(*syscall.SockaddrInet4).Port)
 }
 
 // fill has a pipe take nothing any more, so that whoever writes waits.
