@@ -4,6 +4,7 @@ package e2efaults
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 
@@ -103,7 +104,9 @@ func truncatedList(s *stage) {
 func malformedItem(s *stage) {
 	s.create("bad", slow(2))
 	s.create("good", slow(2))
-	spoil := func(b []byte) []byte { return spoilItem(b, `"name":"bad"`) }
+	// The list is of all namespaces, and another scenario may have a run of that name.
+	name := fmt.Sprintf(`"name":"bad","namespace":%q`, s.ns)
+	spoil := func(b []byte) []byte { return spoilItem(b, name) }
 	end := s.proxy.Plan(
 		refusesStreamedLists(crds.ResourceTaskRuns),
 		faultproxy.Fault{On: faultproxy.On{Verb: "list", Resource: crds.ResourceTaskRuns}, Verdict: apiserver.Verdict{Fault: "malformed item"}, Garble: spoil},
