@@ -130,7 +130,7 @@ func (s stage) killOne(ctx context.Context, all team, where []string, auditLog s
 			})
 		})
 		both.Go(func() error {
-			err := pause(ctx, time.Second)
+			err := all[0].begins(ctx)
 			kill <- time.Now()
 			all[0].end(syscall.SIGKILL)
 			return err
@@ -145,6 +145,22 @@ func (s stage) killOne(ctx context.Context, all team, where []string, auditLog s
 	}
 	fmt.Printf("One of %d killed: all runs had ended %.0f s later; %d namespaces passed to another replica, each once.\n", len(all), took.Seconds(), len(w.hands))
 	return nil
+}
+
+// begins returns when a process has begun with new runs.
+func (p *process) begins(ctx context.Context) error {
+	before := -1.0
+	return p.until(ctx, "begin with the new runs", func() (bool, error) {
+		all, err := p.scrape(ctx)
+		if err != nil {
+			return false, err
+		}
+		now := all.sum("controller_runtime_reconcile_total", "controller", "taskrun")
+		if before < 0 {
+			before = now
+		}
+		return now > before, nil
+	})
 }
 
 // runAmong runs one TaskRun in each namespace, waits until all have succeeded, and calls
