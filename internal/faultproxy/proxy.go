@@ -40,9 +40,10 @@ type Proxy struct {
 	door      *door
 	reverse   *httputil.ReverseProxy
 
-	serving sync.WaitGroup
+	serving sync.WaitGroup // of what enters before it is over
 
 	mu          sync.Mutex
+	over        bool // nobody enters any more
 	certificate *tls.Certificate
 	plan        []*planned
 	exchanges   []*Exchange
@@ -102,6 +103,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		server.Close() //nolint:errcheck // it is not needed any more
 	})()
 	err := server.ServeTLS(p.door, "", "")
+	p.note(func() { p.over = true })
 	p.serving.Wait()
 	if ctx.Err() == nil {
 		return fmt.Errorf("proxy at %s: %w", p.door.address, err)

@@ -44,9 +44,23 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
+// enter counts an answer that begins. A connection that has been accepted may still have
+// a request when the server is closed: whoever came while Run waits would be waited for
+// by nobody, or have its WaitGroup panic.
+func (p *Proxy) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.over {
+		p.serving.Add(1)
+	}
+	return !p.over
+}
+
 // serve takes a request through what the plan has for it.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	p.serving.Add(1)
+	if !p.enter() {
+		panic(http.ErrAbortHandler)
+	}
 	defer p.serving.Done()
 	body, err := readBody(r)
 	if err != nil {
