@@ -92,6 +92,7 @@ func (c *Cluster) Program(ctx context.Context, binary string, args ...string) (<
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`, c.Host)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		os.RemoveAll(dir) //nolint:errcheck // a directory of temporary files
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, binary, append(args, "--kubeconfig="+kubeconfig)...)
