@@ -148,28 +148,18 @@ func TestCancelledWorkersStrandNoKey(t *testing.T) {
 	}
 }
 
-// Claim 13. New queues, used queues and drained queues run no goroutine, where
-// client-go has two for each, and leaks them (kubernetes issue 134323;
-// controller-runtime issue 649).
+// Claim 13. New queues and used queues run no goroutine, where client-go has two for
+// each, and leaks them (kubernetes issue 134323; controller-runtime issue 649). They
+// are not shut down here: a bubble fails if it is left with a goroutine.
 func TestQueuesHaveNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
-		var queues []*workqueue.Queue[int]
 		for range 1000 {
 			q := workqueue.New(workqueue.Config[int]{})
 			q.AddAfter(1, time.Hour, because("requeue-after"))
 			q.AddRateLimited(2, because("retry"))
 			q.Add(3, because("create"))
-			queues = append(queues, q)
 		}
 		time.Sleep(50 * time.Millisecond) // the retries of 5 ms ring their alarms
-		synctest.Wait()                   // and these come to their end
-		if n := runtime.NumGoroutine(); n > before {
-			t.Errorf("%d goroutines for 1000 queues", n-before)
-		}
-		for _, q := range queues {
-			q.ShutDown()
-		}
 	})
 }
 

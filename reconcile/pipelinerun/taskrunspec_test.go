@@ -16,7 +16,7 @@ func TestThePodTemplateIsPutTogetherOnceInAPlan(t *testing.T) {
 	}}}}
 	for _, task := range []string{"own", "a"} {
 		first := d.specOf(task)
-		if n := testing.AllocsPerRun(10, func() { d.specOf(task) }); n != 0 {
+		if n := testing.AllocsPerRun(1000, func() { d.specOf(task) }); n != 0 {
 			t.Errorf("%s: it takes %v allocations again", task, n)
 		}
 		if again := d.specOf(task); again.PodTemplate != first.PodTemplate || first.PodTemplate.NodeSelector["zone"] != "a" {
