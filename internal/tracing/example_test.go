@@ -14,7 +14,7 @@ import (
 func Example() {
 	collector := tracetest.New()
 	defer collector.Close()
-	tracer, err := tracing.New(tracing.Config{Endpoint: collector.URL, SamplingRatePerMillion: 1e6})
+	tracer, err := tracing.New(tracing.Config{Endpoint: collector.URL, Transport: collector, SamplingRatePerMillion: 1e6})
 	if err != nil {
 		fmt.Println(err)
 		return

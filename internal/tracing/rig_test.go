@@ -30,7 +30,9 @@ var (
 
 // A rig is TaskRuns, with a queue and a pool of one worker, and a queue of PipelineRuns
 // that nobody takes from, wired as the program is. The test plays the reflectors and the
-// reconciler.
+// reconciler. There is no network between the tracer and the collector: what is still on
+// its way when the two seconds of the last word are over would be lost, and they may be
+// over at once on a machine that stands still.
 type rig struct {
 	t         *testing.T
 	collector *tracetest.Collector
@@ -55,7 +57,7 @@ func newRig(t *testing.T, change ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, collector: tracetest.New(), losses: map[Loss]int{}, ran: make(chan reconcile.Reconciled, 100), version: 10}
 	t.Cleanup(r.collector.Close)
-	cfg := Config{Endpoint: r.collector.URL, SamplingRatePerMillion: 1e6, Version: "v1", Pod: "millrace-0", Trace: Trace{
+	cfg := Config{Endpoint: r.collector.URL, Transport: r.collector, SamplingRatePerMillion: 1e6, Version: "v1", Pod: "millrace-0", Trace: Trace{
 		Dropped: func(why Loss, n int) { r.mu.Lock(); r.losses[why] += n; r.mu.Unlock() },
 	}}
 	for _, f := range change {

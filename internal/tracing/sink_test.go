@@ -256,7 +256,7 @@ func TestWhoHasMadeTheSpansIsAsPeopleSay(t *testing.T) {
 	} {
 		collector := tracetest.New()
 		defer collector.Close()
-		c.cfg.Endpoint, c.cfg.SamplingRatePerMillion = collector.URL, 1e6
+		c.cfg.Endpoint, c.cfg.Transport, c.cfg.SamplingRatePerMillion = collector.URL, collector, 1e6
 		tracer, err := New(c.cfg)
 		if err != nil {
 			t.Fatal(err)
