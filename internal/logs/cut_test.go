@@ -213,9 +213,70 @@ func TestALogThatEndsBeforeItsStepGoesOn(t *testing.T) {
 	})
 }
 
+// A kubelet that is lost with its node, in the middle of a step, looks to who follows its
+// log as if that had ended: the API server ends what it passes on. Then its pod is gone.
+func TestAStreamThatEndsIsNoEndOfALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage()
+		s.taskRuns["build"] = run("build", "s", "after")
+		log := counting(50, time.Second)
+		log.cuts = append([]cut{{len(log.lines[0]) * 7, io.EOF}, {0, apierrors.NewInternalError(errReset)}},
+			slices.Repeat([]cut{{0, apierrors.NewNotFound(corev1.Resource("pods"), "build-pod")}}, 9)...)
+		s.tapes["build-pod/step-s"] = log
+		printed, err := follow(t, s, Config{}, func() {
+			time.Sleep(time.Minute)
+			s.change(func() {
+				over := run("build", "s", "after")
+				done(&over.Status.Conditions, corev1.ConditionFalse, "PodEvicted", "the pod was deleted")
+				s.taskRuns["build"] = over
+			})
+		})
+		linesOf(t, printed, "s", 7)
+		const want = "log of step s of ci/build: there may have been more: pod build-pod is gone\n" +
+			"log of step after of ci/build: pod build-pod is gone"
+		if err == nil || err.Error() != want {
+			t.Errorf("%v\nwant\n%s", err, want)
+		}
+	})
+}
+
+// What is between may end each stream when it has passed on what there is: it is asked for
+// twice between two pauses, and no more.
+func TestAStreamThatEndsEverAgainIsNoHotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage()
+		s.taskRuns["build"] = run("build", "s")
+		const often = 10 * time.Millisecond
+		begun, log := time.Now(), counting(6000, often)
+		log.cuts = slices.Repeat([]cut{{1 << 30, io.EOF}}, 10_000)
+		log.follows = func(_ context.Context, n int) bool {
+			if time.Since(begun) >= time.Duration(n-1)*often {
+				return true
+			}
+			time.Sleep(often) // the way to the server
+			return false
+		}
+		s.tapes["build-pod/step-s"] = log
+		printed, err := follow(t, s, Config{}, func() {
+			time.Sleep(time.Minute)
+			s.change(func() {
+				if asked := 10_000 - len(log.cuts); asked > 2*60*2+2 {
+					t.Errorf("asked %d times in a minute", asked)
+				}
+			})
+			s.ends("build", "s")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		linesOf(t, printed, "s", 6000)
+	})
+}
+
 // A last line without an end is waited for until the step is known to have ended; by then
 // its pod may be gone. Then what had come of it is printed, and only of what may be missing
-// is it said, whether the run is over or just the step.
+// is it said, whether the run is over or just the step. All of it has come where the log was
+// asked for once more when it had ended, and there was nothing.
 func TestWhatCameOfALogIsPrintedWhenItsPodIsGone(t *testing.T) {
 	noPod := apierrors.NewNotFound(corev1.Resource("pods"), "build-pod")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -224,19 +285,22 @@ func TestWhatCameOfALogIsPrintedWhenItsPodIsGone(t *testing.T) {
 		lines []string
 		cuts  []cut
 		want  []string
+		more  bool // there may have been
 	}{
-		"the last line has no end": {[]string{one, two}, []cut{{1000, io.EOF}}, []string{"[s] one", "[s] two"}},
-		"it is the only one":       {[]string{two}, []cut{{1000, io.EOF}}, []string{"[s] two"}},
-		"there is no line":         {nil, []cut{{1000, io.EOF}}, nil},
+		"the last line has no end": {[]string{one, two}, []cut{{1000, io.EOF}, {1000, io.EOF}}, []string{"[s] one", "[s] two"}, false},
+		"it is the only one":       {[]string{two}, []cut{{1000, io.EOF}, {1000, io.EOF}}, []string{"[s] two"}, false},
+		"there is no line":         {nil, []cut{{1000, io.EOF}, {1000, io.EOF}}, nil, false},
 		"cut in the last line": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}},
-			[]string{"[s] one", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+			[]string{"[s] one", "[s] tw"}, true},
 		"cut in the last line, and then before it": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}, {len(one) - 1, errReset}},
-			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw"}, true},
 		"cut in the last line, and then sooner in it": {[]string{one, two}, []cut{{len(one+two) - 1, errReset}, {len(one+two) - 2, errReset}},
-			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
+			[]string{"[s] one", "-- the server does not answer, and is asked again (connection reset by peer)", "[s] tw"}, true},
 		"cut in the time of a line": {[]string{one, two}, []cut{{len(one) + 9, errReset}},
-			[]string{"[s] one", "-- pod build-pod is gone, and the rest of the log of step s with it"}},
-		"never read": {[]string{one, two}, nil, []string{"-- pod build-pod is gone, and the log of step s with it"}},
+			[]string{"[s] one"}, true},
+		"it ends, and is not there when it is asked for again":       {[]string{one, two}, []cut{{1000, io.EOF}}, []string{"[s] one", "[s] two"}, true},
+		"it ends, and has more when it is asked for again":           {[]string{one, two}, []cut{{len(one), io.EOF}, {1000, io.EOF}}, []string{"[s] one", "[s] two"}, true},
+		"its kubelet has nothing of it when its pod is not gone yet": {[]string{one, two}, []cut{{1000, errReset}, {0, apierrors.NewBadRequest("not available")}}, []string{"[s] one", "[s] two"}, true},
 	} {
 		for only, end := range map[string]func(*stage){
 			"the run is over": func(s *stage) { s.ends("build", "s") },
@@ -253,7 +317,7 @@ func TestWhatCameOfALogIsPrintedWhenItsPodIsGone(t *testing.T) {
 						time.Sleep(time.Minute)
 						s.ends("build", "s")
 					})
-					if err != nil {
+					if (err != nil) != c.more || c.more && err.Error() != "log of step s of ci/build: there may have been more: pod build-pod is gone" {
 						t.Error(err)
 					}
 					same(t, got+"--\n", append(c.want, "--")...)

@@ -23,8 +23,10 @@
 //     (TestWhatNobodyMayReadEndsAtOnce, TestWhoHasGoneIsPrintedNothing).
 //  5. Without Follow nothing is waited for, or tried again: what is there by now is shown.
 //     (TestWithoutFollowNothingIsWaitedFor)
-//  6. A log that is not there any more, or of which more may have been, is said to be, and
-//     the others are shown (TestAPodThatIsGoneIsSaidToBe). What came of it before is
+//  6. A log that is not there any more, or of which more may have been, is one that has
+//     failed for good (TestAPodThatIsGoneIsSaidToBe), also where its stream had ended as if
+//     all were well (TestAStreamThatEndsIsNoEndOfALog); one of a step that never had its
+//     turn is empty (TestOfAStepThatNeverBeganNothingIsLost). What came of it before is
 //     printed, to the last letter
 //     (TestWhatCameOfALogIsPrintedWhenItsPodIsGone, TestWhatCameOfALogIsPrintedWhenItFails).
 //  7. Why a run has failed is the last word. (TestTheLastWordIsWhyItFailed)
@@ -216,8 +218,7 @@ func (p *printer) child(ctx context.Context, namespace string, child crds.ChildS
 func (p *printer) taskRun(ctx context.Context, key types.NamespacedName, label string) error {
 	run, err := now(ctx, p, key, p.TaskRun)
 	if apierrors.IsNotFound(err) {
-		p.paper.notef("TaskRun %s is gone, and its logs with it", key)
-		return nil
+		return fmt.Errorf("TaskRun %s is gone, and its logs with it", key)
 	}
 	for attempt := 0; err == nil; attempt++ {
 		if run, err = p.attempt(ctx, key, run, attempt, label); err != nil {

@@ -201,12 +201,47 @@ func TestAPodThatIsGoneIsSaidToBe(t *testing.T) {
 	r := run("build", "a")
 	done(&r.Status.Conditions, corev1.ConditionTrue, "Succeeded", "")
 	s.taskRuns["build"] = r
-	same(t, printed(t, s, Config{}), "-- pod build-pod is gone, and the log of step a with it")
+	failed(t, s, "log of step a of ci/build: pod build-pod is gone")
 	s.taskRuns["build"] = run("build", "a") // which nobody has seen end
-	same(t, printed(t, s, Config{}), "-- pod build-pod is gone, and the log of step a with it")
+	failed(t, s, "log of step a of ci/build: pod build-pod is gone")
 	s.taskRuns["build"].Status.PodName = "" // not yet
 	if got := printed(t, s, Config{}); got != "" {
 		t.Errorf("printed\n%s", got)
+	}
+}
+
+// failed prints ci/build, of which nothing can be printed.
+func failed(t *testing.T, s *stage, want string) {
+	t.Helper()
+	var out strings.Builder
+	err := Print(t.Context(), s, types.NamespacedName{Namespace: "ci", Name: "build"}, Config{}, &out)
+	if err == nil || err.Error() != want || out.String() != "" {
+		t.Errorf("%v, printed %q", err, out.String())
+	}
+}
+
+func TestATaskRunThatIsGoneIsSaidToBe(t *testing.T) {
+	s := newStage()
+	pipelineOf(s, "left")
+	delete(s.taskRuns, "build-left")
+	failed(t, s, "TaskRun ci/build-left is gone, and its logs with it")
+}
+
+// A run is stopped in its second step, and its pod is deleted: the others waited, or were
+// skipped, and have printed nothing.
+func TestOfAStepThatNeverBeganNothingIsLost(t *testing.T) {
+	s := newStage()
+	r := ended(run("build", "a", "b", "c", "d"), "a", "b", "c", "d")
+	done(&r.Status.Conditions, corev1.ConditionFalse, "TaskRunCancelled", "")
+	r.Status.Steps[0].TerminationReason = "Skipped"
+	for i, reason := range []string{"Completed", "TaskRunCancelled", "TaskRunCancelled", "TaskRunCancelled"} {
+		r.Status.Steps[i].Terminated.Reason = reason
+	}
+	s.taskRuns["build"] = r
+	var out strings.Builder
+	err := Print(t.Context(), s, types.NamespacedName{Namespace: "ci", Name: "build"}, Config{Follow: true}, &out)
+	if err == nil || err.Error() != "log of step b of ci/build: pod build-pod is gone" {
+		t.Errorf("%v, printed %q", err, out.String())
 	}
 }
 

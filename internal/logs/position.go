@@ -27,7 +27,6 @@ type position struct {
 	seed    maphash.Seed
 	said    string // the last line without a time, which is the kubelet's own
 	held    string // what has come of the line after those printed, while its end has not
-	whole   bool   // the stream that was read last ended by itself, and was not cut
 }
 
 // A mark is what is kept of a line.
@@ -44,12 +43,15 @@ func (p *position) since() time.Time {
 	return p.second.Add(-time.Second)
 }
 
+// begun tells whether anything has come of it.
+func (p *position) begun() bool { return !p.second.IsZero() || p.said != "" || p.held != "" }
+
 // A resumed log is a position, and which lines from there are still to come again.
 type resumed struct {
 	*position
 
 	again map[mark]int
-	begun bool // a line has come, or may come, that had not come before
+	fresh bool // a line has come, or may come, that had not come before
 }
 
 func (p *position) resume() resumed {
@@ -57,17 +59,17 @@ func (p *position) resume() resumed {
 	if first {
 		p.printed, p.seed = map[mark]int{}, maphash.MakeSeed()
 	}
-	return resumed{position: p, again: maps.Clone(p.printed), begun: first}
+	return resumed{position: p, again: maps.Clone(p.printed), fresh: first}
 }
 
 // take is the text of a line; false if it was printed already.
 func (r *resumed) take(line string) (text string, fresh bool) {
 	at, text := timed(line)
 	if at.IsZero() {
-		if !r.begun && line == r.said {
+		if !r.fresh && line == r.said {
 			return text, false
 		}
-		r.begun, r.held, r.said = true, "", line
+		r.fresh, r.held, r.said = true, "", line
 		return text, true
 	}
 	second := at.Truncate(time.Second)
@@ -78,7 +80,7 @@ func (r *resumed) take(line string) (text string, fresh bool) {
 		}
 		return text, false
 	}
-	r.begun, r.held = true, ""
+	r.fresh, r.held = true, ""
 	if second.After(r.second) {
 		r.second = second
 		oldest := r.since().Unix()
@@ -94,7 +96,7 @@ func (r *resumed) take(line string) (text string, fresh bool) {
 // While lines are still to come again it is one of these; and of the one line that is held,
 // the most that has come is kept.
 func (r *resumed) hold(line string) {
-	if (r.begun || len(r.again) == 0) && !strings.HasPrefix(r.held, line) {
+	if (r.fresh || len(r.again) == 0) && !strings.HasPrefix(r.held, line) {
 		r.held = line
 	}
 }
@@ -120,7 +122,7 @@ func timed(line string) (at time.Time, text string) {
 }
 
 // read prints what a log says from a position on, and moves that. Lasted tells whether
-// there was a line, or it was waited for for a while. A last line without an end is printed
+// something came, or was waited for for a while. A last line without an end is printed
 // as a line where the container has ended; where it has not, it is held, and comes again as
 // a whole.
 func (p *printer) read(ctx context.Context, pod types.NamespacedName, container, label string, from *position, follow bool) (lasted bool, err error) {
@@ -132,12 +134,13 @@ func (p *printer) read(ctx context.Context, pod types.NamespacedName, container,
 		return false, err
 	}
 	defer log.Close()
-	begun := time.Now()
-	defer func() { lasted = lasted || time.Since(begun) >= mostPause }()
+	begun, held := time.Now(), from.held
+	defer func() { lasted = lasted || from.held != held || time.Since(begun) >= mostPause }()
 	reader, resumed := bufio.NewReader(log), from.resume()
 	for {
 		line, err := reader.ReadString('\n')
-		if from.whole = errors.Is(err, io.EOF); err == nil || from.whole && line != "" && !follow {
+		over := errors.Is(err, io.EOF)
+		if err == nil || over && line != "" && !follow {
 			if text, fresh := resumed.take(strings.TrimSuffix(line, "\n")); fresh {
 				lasted = true
 				if failed := p.print(label, text); failed != nil {
@@ -148,7 +151,7 @@ func (p *printer) read(ctx context.Context, pod types.NamespacedName, container,
 			resumed.hold(line)
 		}
 		switch {
-		case from.whole:
+		case over:
 			return lasted, nil
 		case err != nil:
 			return lasted, err

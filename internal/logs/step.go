@@ -55,34 +55,45 @@ func (p *printer) attempt(ctx context.Context, key types.NamespacedName, run *cr
 }
 
 // step prints the log of one container, once it is there, and to its end. A log that ends
-// while nobody has seen the container end may have been cut, too: so the last time it is
-// read is when that was seen. Where that cannot be, as the pod is gone, what came of a line
-// without its end is printed as it is.
+// while nobody has seen the container end may have been cut, too: an API server that loses
+// the kubelet, which restarts or whose node is lost, ends what it passes on as if that were
+// all. So the last time it is read is when the container was seen to have ended. That the
+// pod may be gone by then is why a log that ends is asked for again at once: of a container
+// that runs a kubelet waits for more, so where this ends, too, and nothing came, all was
+// read. Where that is not known, what came of a line without its end is printed as it is,
+// and the error says that there may have been more.
 func (p *printer) step(ctx context.Context, key types.NamespacedName, run *crds.TaskRun, attempt int, label string, c container) (*crds.TaskRun, error) {
 	from, tries, quiet := position{}, p.tries(), pause(0)
+	again, whole := false, false // is it asked for at once after an end; was all of it read
 	label += c.label
 	defer p.rest(label, &from)
 	for {
 		over := run.IsDone() || len(run.Status.RetriesStatus) > attempt
 		last := over || !p.Follow || c.ended(run)
-		pod := types.NamespacedName{Namespace: key.Namespace, Name: podOf(run, attempt)}
+		pod := types.NamespacedName{Namespace: key.Namespace, Name: statusOf(run, attempt).PodName}
 		if pod.Name == "" && over { // it never had one
 			return run, nil
 		}
 		lasted, err := p.read(ctx, pod, c.name, label, &from, !last)
 		if lasted {
-			tries, quiet = p.tries(), 0
+			tries, quiet, whole = p.tries(), 0, false
 		}
 		switch {
 		case ctx.Err() != nil:
 			return run, context.Cause(ctx)
 		case err == nil && last:
 			return run, nil
+		case err == nil && !again && !whole:
+			again = true
 		case err == nil:
+			again, whole = false, !lasted
 			run, err = p.soon(ctx, key, run, quiet.next(mostQuiet))
-		case apierrors.IsNotFound(err) && last && pod.Name != "":
-			p.gone(pod.Name, c, label, &from)
+		case last && (whole || c.neverBegan(run, attempt)):
 			return run, nil
+		case apierrors.IsNotFound(err) && last && pod.Name != "":
+			return run, c.lost(key, &from, fmt.Errorf("pod %s is gone", pod.Name))
+		case apierrors.IsBadRequest(err) && last && from.begun(): // its kubelet has lost it
+			return run, c.lost(key, &from, err)
 		case (apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)) && last: // it never began, or has not
 			return run, nil
 		case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
@@ -105,17 +116,12 @@ func (p *printer) rest(label string, from *position) {
 	}
 }
 
-// gone prints what is left of the log of a pod that is gone, and tells what is not.
-func (p *printer) gone(pod string, c container, label string, from *position) {
-	begun := !from.second.IsZero() || from.said != "" || from.held != ""
-	p.rest(label, from)
-	switch {
-	case from.whole: // it was read to its end before
-	case begun:
-		p.paper.notef("pod %s is gone, and the rest of the log of %s with it", pod, c)
-	default:
-		p.paper.notef("pod %s is gone, and the log of %s with it", pod, c)
+// lost tells why what there may have been of a log, and was not printed, is not to be had.
+func (c container) lost(key types.NamespacedName, from *position, why error) error {
+	if from.begun() {
+		return fmt.Errorf("log of %s of %s: there may have been more: %w", c, key, why)
 	}
+	return fmt.Errorf("log of %s of %s: %w", c, key, why)
 }
 
 // soon is the run when there is news of it, or some time has passed.
@@ -129,12 +135,12 @@ func (p *printer) soon(ctx context.Context, key types.NamespacedName, run *crds.
 	return now(ctx, p, key, p.TaskRun)
 }
 
-// podOf is the pod of an attempt: of an earlier one, what was kept of it says so.
-func podOf(run *crds.TaskRun, attempt int) string {
+// statusOf is that of an attempt: of an earlier one, what was kept of it.
+func statusOf(run *crds.TaskRun, attempt int) crds.TaskRunStatus {
 	if attempt < len(run.Status.RetriesStatus) {
-		return run.Status.RetriesStatus[attempt].PodName
+		return run.Status.RetriesStatus[attempt]
 	}
-	return run.Status.PodName
+	return run.Status
 }
 
 // A container of a pod, and what is printed before its lines.
@@ -145,6 +151,21 @@ func (c container) String() string { return c.kind + " " + c.label }
 // ended tells whether the status of the run has it that the container has ended.
 func (c container) ended(run *crds.TaskRun) bool {
 	return slices.ContainsFunc(run.Status.Steps, func(s crds.StepState) bool { return s.Container == c.name && s.Terminated != nil })
+}
+
+// neverBegan tells whether the attempt was over before the step had its turn: it was
+// skipped, or one before it was still at work when the run was ended, which is its reason
+// then. Its container may have run, and waited; it has printed nothing.
+func (c container) neverBegan(run *crds.TaskRun, attempt int) bool {
+	over := crds.TaskRun{Status: statusOf(run, attempt)}
+	reason, stopped := over.Succeeded().Reason, false
+	for _, state := range over.Status.Steps {
+		if state.Container == c.name {
+			return stopped || state.TerminationReason == "Skipped"
+		}
+		stopped = stopped || over.IsFailed() && state.Terminated != nil && state.Terminated.Reason == reason
+	}
+	return false
 }
 
 // steps are known as soon as the run has begun.
