@@ -69,8 +69,8 @@ type listing struct {
 	gap   bool
 	stamp uint64 // what was refused after it, this list has refused
 
-	deadline *time.Timer   // ends one that is streamed; nil for pages
-	patience time.Duration // how long the deadline was from the beginning; it grows by what the sink was waited for
+	deadline *time.Timer // ends one that is streamed; nil for pages
+	until    time.Time   // when it does; later by what the sink was waited for
 }
 
 // page reads one answer.
@@ -134,9 +134,8 @@ func (l *listing) awaitRoom(ctx context.Context) {
 	running := l.deadline != nil && l.deadline.Stop()
 	l.r.cfg.Room(ctx)
 	if running {
-		now := time.Now()
-		l.patience += now.Sub(from)
-		l.deadline.Reset(l.patience - now.Sub(l.began))
+		l.until = l.until.Add(time.Since(from))
+		l.deadline.Reset(time.Until(l.until))
 	}
 }
 

@@ -172,6 +172,51 @@ func TestAListWaitsForRoom(t *testing.T) {
 	})
 }
 
+// How long a server takes to accept a watch-list is not taken from the time that the list
+// has; one that does not end by then is asked for pages, which may take as long as they do.
+func TestASlowServerIsNotCutOffEverAgain(t *testing.T) {
+	slow := func(items int, every time.Duration, then ...act) (all answer) {
+		all = answer{pause(30 * time.Second)}
+		for i := range items {
+			all = append(all, event("ADDED", pod(fmt.Sprint("a", i), fmt.Sprint(i+1))), pause(every))
+		}
+		return append(all, then...)
+	}
+	room := Config{Room: func(context.Context) {}}
+	tell(t, room, []answer{slow(12, 9*time.Second, endOfInitial("20"), open)}, func(s *story) {
+		s.pass(119 * time.Second)
+		s.after(20*time.Second, `
+			2m0s item a10@11
+			2m9s item a11@12
+			2m18s commit 20
+		`)
+	})
+	page := func(then act) answer { return answer{pause(30 * time.Second), then} }
+	tell(t, room, []answer{
+		slow(20, 9*time.Second, endOfInitial("20"), open),
+		page(list("20", "c1", pod("a0", "1"))), page(list("20", "c2", pod("a1", "2"))), page(list("20", "c3", pod("a2", "3"))),
+		page(list("20", "c4", pod("a3", "4"))), page(list("20", "", pod("a4", "5"))),
+	}, func(s *story) {
+		s.pass(2*time.Minute + 28*time.Second)
+		s.after(3*time.Minute, `
+			2m30s abort
+			2m30s LIST
+			3m0s begin
+			3m0s item a0@1
+			3m0s LIST continue=c1
+			3m30s item a1@2
+			3m30s LIST continue=c2
+			4m0s item a2@3
+			4m0s LIST continue=c3
+			4m30s item a3@4
+			4m30s LIST continue=c4
+			5m0s item a4@5
+			5m0s commit 20
+			5m0s WATCH rv=20
+		`)
+	})
+}
+
 // The last page knows best how far the list goes.
 func TestVersionOfTheListComesFromItsLastPage(t *testing.T) {
 	tell(t, Config{PagedListOnly: true}, []answer{

@@ -18,8 +18,8 @@ const (
 	// seconds whether its memory is fresh enough. An aggregated API or a proxy
 	// that drops the bookmark pauses for ever (issue 135895 of kubernetes).
 	initialSilence = 10 * time.Second
-	// initialDeadline is how long it may take altogether, without the time that the sink
-	// has no room: where changes keep coming, a missing bookmark makes no silence. Whoever
+	// initialDeadline is how long it may take altogether once it was accepted, without the
+	// time that the sink has no room: where changes keep coming, a missing bookmark makes no silence. Whoever
 	// has more than can be sent in this time gets pages, which have no deadline.
 	initialDeadline = 2 * time.Minute
 )
@@ -32,7 +32,7 @@ func (r *Reflector) watchList(ctx context.Context, p position) outcome {
 	if err != nil {
 		return r.outcomeOf(ctx, outcome{}, "watch-list", err)
 	}
-	l.patience = initialDeadline
+	l.until = s.opened.Add(initialDeadline)
 	l.deadline = time.AfterFunc(initialDeadline, func() { s.cancel(errNoEnd) })
 	defer l.deadline.Stop()
 	s.patience = initialSilence
