@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,15 +59,24 @@ func TestOnErrorContinueNeedsACommandThatRan(t *testing.T) {
 // The whole process group dies, whatever it does about signals. A result that
 // was written in time counts.
 func TestTimeout(t *testing.T) {
-	p := newPod(t)
-	c := p.sh(`trap "" TERM; printf early > `+p.path("results", "r")+`; sleep 60 & echo $! > sleeper; wait`, "-timeout", "3s", "-results", "r")
-	started := time.Now()
-	c.wants(exitFailed).tells("3/Reason", "TimeoutExceeded", "1/r", "early").says("timeout of 3s")
-	if took := time.Since(started); took < 3*time.Second || took > 30*time.Second { // the sleeper's are 60
-		t.Errorf("took %v", took)
+	for timeout := time.Second; ; timeout *= 2 {
+		p := newPod(t)
+		c := p.sh(`trap "" TERM; printf early > `+p.path("results", "r")+`; sleep 600 & echo $! > sleeper; wait`, "-timeout", timeout.String(), "-results", "r")
+		started := time.Now()
+		c.wants(exitFailed) // which is not waited for until the sleeper's end
+		if took := time.Since(started); took < timeout {
+			t.Errorf("took %v of %v", took, timeout)
+		}
+		c.says("timeout of " + timeout.String())
+		equal(t, "posted", c.posted(), "out.err")
+		sleeper := strings.TrimSpace(p.read("workspace", "sleeper"))
+		if _, err := strconv.Atoi(sleeper); err != nil {
+			continue // in that time the command has not come so far, on this machine
+		}
+		c.tells("3/Reason", "TimeoutExceeded", "1/r", "early")
+		p.until("the background process is dead", func() bool { return !alive(sleeper) })
+		return
 	}
-	equal(t, "posted", c.posted(), "out.err")
-	p.until("the background process is dead", func() bool { return !alive(p.read("workspace", "sleeper")) })
 }
 
 func TestTimeoutIsNotToBeContinuedAfter(t *testing.T) {
@@ -76,11 +88,16 @@ func TestTimeoutIsNotToBeContinuedAfter(t *testing.T) {
 
 // The second step waits longer than it may run.
 func TestTimeoutDoesNotCountTheWait(t *testing.T) {
-	p := newPod(t)
-	p.sh("sleep 4")
-	second := p.sh("true", "-timeout", "3s").start()
-	p.steps[0].wants(0)
-	equal(t, "second step", second.exit(), 0)
+	status := exitFailed
+	for timeout := time.Second; status != 0 && timeout < 30*time.Second; timeout *= 2 { // a second may be little on this machine
+		p := newPod(t)
+		p.sh(fmt.Sprintf("sleep %v", 2*timeout.Seconds()))
+		second := p.sh("true", "-timeout", timeout.String()).start()
+		second.waits()
+		p.steps[0].wants(0)
+		status = second.exit()
+	}
+	equal(t, "second step", status, 0)
 }
 
 // Wrong flags are a mistake in the controller. The steps after it must not wait

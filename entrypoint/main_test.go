@@ -245,16 +245,29 @@ func (c *container) tells(pairs ...string) *container {
 	return c
 }
 
-// startedSoonAfter checks that news has ended the step's wait, and not a look in doubt. It
+// soon plays a story in which news ends the wait of a step, and not a look in doubt. It
 // goes by what the step says: how long processes take to begin and to end is the machine's
-// affair.
-func (c *container) startedSoonAfter(news time.Time) {
+// affair. One that stands still for a while makes a try late, and no news make all late.
+func soon(t *testing.T, story func(p *pod) (waited *container, news time.Time)) {
+	t.Helper()
+	var late []time.Duration
+	for range 5 {
+		waited, news := story(newPod(t))
+		took := waited.startedAt().Sub(news)
+		if took <= doubtInterval/2 {
+			return
+		}
+		late = append(late, took)
+	}
+	t.Errorf("each time it has started long after it could: %v", late)
+}
+
+// startedAt is when the step says that it has started.
+func (c *container) startedAt() time.Time {
 	c.pod.t.Helper()
 	started, err := time.Parse(time.RFC3339, c.entries()["3/StartedAt"])
 	c.pod.must(err)
-	if took := started.Sub(news); took > doubtInterval/2 {
-		c.pod.t.Errorf("%s started %v after it could", c.name, took)
-	}
+	return started
 }
 
 // postedAt is when the step told the next one to start.

@@ -39,13 +39,14 @@ func TestTheNextStepStartsAtOnce(t *testing.T) {
 	if !inotifyWorks() {
 		t.Skip("no inotify instance to be had on this machine now")
 	}
-	p := newPod(t)
-	p.sh("true")
-	second := p.sh("true").start()
-	second.waits()
-	p.steps[0].wants(0)
-	equal(t, "second step", second.exit(), 0)
-	second.startedSoonAfter(p.steps[0].postedAt())
+	soon(t, func(p *pod) (*container, time.Time) {
+		p.sh("true")
+		second := p.sh("true").start()
+		second.waits()
+		p.steps[0].wants(0)
+		equal(t, "second step", second.exit(), 0)
+		return second, p.steps[0].postedAt()
+	})
 }
 
 func inotifyWorks() bool {
@@ -62,19 +63,20 @@ func TestWithoutInotifyItLooksAgain(t *testing.T) {
 	if out, err := exec.Command("unshare", "-Ur", "sh", "-c", none+"true").CombinedOutput(); err != nil {
 		t.Skipf("no user namespaces here: %s", out)
 	}
-	p := newPod(t)
-	p.sh("true")
-	second := p.sh("true")
-	second.Args = append([]string{"unshare", "-Ur", "sh", "-c", none + `exec "$0" "$@"`}, second.Args...)
-	var err error
-	second.Path, err = exec.LookPath("unshare")
-	p.must(err)
-
-	second.start()
-	time.Sleep(100 * time.Millisecond) // so that it waits
-	p.steps[0].wants(0)
-	equal(t, "second step", second.exit(), 0)
-	second.startedSoonAfter(p.steps[0].postedAt())
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon(t, func(p *pod) (*container, time.Time) {
+		p.sh("true")
+		second := p.sh("true")
+		second.Path, second.Args = unshare, append([]string{"unshare", "-Ur", "sh", "-c", none + `exec "$0" "$@"`}, second.Args...)
+		second.start()
+		time.Sleep(100 * time.Millisecond) // so that it waits
+		p.steps[0].wants(0)
+		equal(t, "second step", second.exit(), 0)
+		return second, p.steps[0].postedAt()
+	})
 }
 
 // Steps may run as different users: what root's step leaves, another's can read.
@@ -117,23 +119,24 @@ func TestAllWaitFilesAreNeeded(t *testing.T) {
 
 // The downward API shows a file through links that it swaps by renaming.
 func TestWaitForContentOfADownwardFile(t *testing.T) {
-	p := newPod(t)
-	p.must(os.MkdirAll(p.path("downward", "..v1"), 0o755))
-	p.must(os.WriteFile(p.path("downward", "..v1", "ready"), nil, 0o644))
-	p.must(os.Symlink("..v1", p.path("downward", "..data")))
-	p.must(os.Symlink("..data/ready", p.path("downward", "ready")))
+	soon(t, func(p *pod) (*container, time.Time) {
+		p.must(os.MkdirAll(p.path("downward", "..v1"), 0o755))
+		p.must(os.WriteFile(p.path("downward", "..v1", "ready"), nil, 0o644))
+		p.must(os.Symlink("..v1", p.path("downward", "..data")))
+		p.must(os.Symlink("..data/ready", p.path("downward", "ready")))
 
-	c := p.sh("echo ran > ran", "-wait_file", p.path("downward", "ready"), "-wait_file_content").start()
-	time.Sleep(30 * time.Millisecond)
-	equal(t, "ran before there was content", p.read("workspace", "ran"), "<none>")
+		c := p.sh("echo ran > ran", "-wait_file", p.path("downward", "ready"), "-wait_file_content").start()
+		c.waits()
+		equal(t, "ran before there was content", p.read("workspace", "ran"), "<none>")
 
-	p.must(os.MkdirAll(p.path("downward", "..v2"), 0o755))
-	p.must(os.WriteFile(p.path("downward", "..v2", "ready"), []byte("READY"), 0o644))
-	p.must(os.Symlink("..v2", p.path("downward", "..new")))
-	swapped := time.Now()
-	p.must(os.Rename(p.path("downward", "..new"), p.path("downward", "..data")))
-	equal(t, "exit status", c.exit(), 0)
-	c.startedSoonAfter(swapped)
+		p.must(os.MkdirAll(p.path("downward", "..v2"), 0o755))
+		p.must(os.WriteFile(p.path("downward", "..v2", "ready"), []byte("READY"), 0o644))
+		p.must(os.Symlink("..v2", p.path("downward", "..new")))
+		swapped := time.Now()
+		p.must(os.Rename(p.path("downward", "..new"), p.path("downward", "..data")))
+		equal(t, "exit status", c.exit(), 0)
+		return c, swapped
+	})
 }
 
 // The pod is deleted while a step still waits: kubelet sends SIGTERM to all.
