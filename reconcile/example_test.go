@@ -65,7 +65,7 @@ func Example_shuttingDown() {
 		fmt.Println("reconcile", key)
 		close(begun)
 		<-signalled.Done()
-		fmt.Println("soft stop: ctx has ended:", ctx.Err() != nil)
+		fmt.Println("soft stop: it goes on")
 		<-ctx.Done()
 		fmt.Println("hard stop:", context.Cause(ctx))
 		return reconcile.Result{}, ctx.Err()
@@ -85,7 +85,7 @@ func Example_shuttingDown() {
 	// Output:
 	// reconcile ci/slow
 	// signal
-	// soft stop: ctx has ended: false
+	// soft stop: it goes on
 	// hard stop: the pool has been told to stop, and its drain timeout is over
 	// stopped: pool foo: reconciles in hand were interrupted 2s after the stop
 	// left for the next process: 1
