@@ -37,7 +37,7 @@ func (r *Reconciler) act(ctx context.Context, key types.NamespacedName, o *obser
 		return true, result, r.readLog(ctx, o)
 	}
 	if p.Inquire {
-		return true, result, r.inquire(ctx, o)
+		return true, result, r.inquire(ctx, key, o)
 	}
 	if p.FindPod {
 		return r.findPod(ctx, key, o)
@@ -63,12 +63,13 @@ func (r *Reconciler) findPod(ctx context.Context, key types.NamespacedName, o *o
 
 // inquire asks the events what is the matter with the pod. That they cannot be read
 // is no reason not to go on: then nobody is told more than the pod says itself.
-func (r *Reconciler) inquire(ctx context.Context, o *observation) error {
+func (r *Reconciler) inquire(ctx context.Context, key types.NamespacedName, o *observation) error {
 	trouble, err := r.parts.Client.Warning(ctx, o.Pod.Namespace, o.Pod.UID)
 	if err != nil && !call.IsAnswer(err) {
 		return fmt.Errorf("read the events of the pod: %w", err)
 	}
-	o.Trouble = &trouble
+	o.Told = inquiry{o.Pod.UID, time.Now(), trouble}
+	r.inquiries.note(key, o.Told)
 	return nil
 }
 

@@ -73,9 +73,9 @@ type observation struct {
 	ResultsLog []byte
 	// NoLog is why that log could not be read, for good; nil as a rule.
 	NoLog error
-	// Trouble is the last warning that an event gives about the pod, or empty, once a
-	// plan has asked for it.
-	Trouble *string
+	// Told is what events have told when they were last asked what is the matter with the
+	// run's pod, which may have been another one; zero before.
+	Told inquiry
 	// Mode is how the entrypoint gets into a new pod, never ModeAuto.
 	Mode Mode
 	// MayFallBack allows to replace a pod whose image volume cannot be mounted.
@@ -836,15 +836,15 @@ func (d decision) await(status crds.TaskRunStatus, until time.Time) Plan {
 	}
 	quiet := !sure && !d.now.Before(explain) && silent(d.Pod)
 	switch {
-	case quiet && d.Trouble == nil:
+	case quiet && !d.Told.holds(d.Pod.UID, d.now):
 		return Plan{Why: "the pod does not say why it has not started", Inquire: true}
-	case quiet && *d.Trouble != "":
-		condition = ongoing(crds.TaskRunReasonPending, fmt.Sprintf("pod %q has not started: %s", d.Pod.Name, *d.Trouble))
+	case quiet && d.Told.trouble != "":
+		condition = ongoing(crds.TaskRunReasonPending, fmt.Sprintf("pod %q has not started: %s", d.Pod.Name, d.Told.trouble))
 	}
 	p := d.write("the pod has not started", d.set(status, condition))
 	p.Requeue = d.untilTimeout(status)
 	if quiet { // no change of the pod will tell of another trouble
-		p.Requeue = reconcile.Soonest(p.Requeue, inquireEvery)
+		p.Requeue = reconcile.Soonest(p.Requeue, d.Told.left(d.now))
 	}
 	if !until.IsZero() {
 		p.Requeue = reconcile.Soonest(p.Requeue, until.Sub(d.now))

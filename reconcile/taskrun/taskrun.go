@@ -224,14 +224,15 @@ type Parts struct {
 
 // Reconciler executes TaskRuns.
 type Reconciler struct {
-	config   Config
-	parts    Parts
-	injector injector
-	settled  reconcile.Settled
-	witness  witness
-	recall   recall
-	refusals refusals
-	absent   call.Absent
+	config    Config
+	parts     Parts
+	injector  injector
+	settled   reconcile.Settled
+	witness   witness
+	recall    recall
+	refusals  refusals
+	inquiries inquiries
+	absent    call.Absent
 }
 
 // New returns a Reconciler, which does nothing by itself.
@@ -268,9 +269,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		r.parts.Gate.Doubt(key)
 	}
 	if r.settled.Is(key, version) && !r.podCame(key) {
-		r.witness.forget(key)
-		r.recall.forget(key)
-		r.refusals.forget(key)
+		r.forget(key)
 		return reconcile.Result{}, nil
 	}
 	o, err := r.observe(ctx, key)
@@ -279,6 +278,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 	}
 	r.witness.look(key, o)
 	r.recall.look(key, o)
+	r.inquiries.look(key, o)
 	if o == nil {
 		r.refusals.forget(key)
 		wait, _ = r.absent.Look(key, uid, time.Now())
@@ -298,6 +298,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, key types.NamespacedName) (r
 		}
 	}
 	return reconcile.Result{Requeue: true}, nil
+}
+
+// forget lets go of what is remembered of a run that nothing is left to do for.
+func (r *Reconciler) forget(key types.NamespacedName) {
+	r.witness.forget(key)
+	r.recall.forget(key)
+	r.refusals.forget(key)
+	r.inquiries.forget(key)
 }
 
 func (r *Reconciler) tell(ctx context.Context, key types.NamespacedName, p Plan) {

@@ -180,9 +180,6 @@ func (h hold) container() string {
 	}
 }
 
-// inquireEvery is how often the events of a pod are read that says nothing itself.
-const inquireEvery = 15 * time.Second
-
 // silent tells a pod that is on a node, has not started, and does not say why: what
 // is wrong with its volumes, or its network, the kubelet tells in events alone.
 func silent(pod *corev1.Pod) bool {

@@ -133,9 +133,9 @@ func madeFor(pod *corev1.Pod) types.UID {
 }
 
 // RunEnded is told of a run that has ended or is there no more, also where it is
-// not reconciled here: what is remembered of its pods is forgotten. It may be called
-// by any goroutine.
-func (r *Reconciler) RunEnded(key types.NamespacedName) { r.witness.forget(key) }
+// not reconciled here: what is remembered of it is forgotten. It may be called by any
+// goroutine.
+func (r *Reconciler) RunEnded(key types.NamespacedName) { r.forget(key) }
 
 // hasBegun tells whether the attempt's first step is known to have begun.
 func (o *observation) hasBegun(run *crds.TaskRun) bool {
