@@ -13,6 +13,7 @@ import (
 
 	"millrace/crds"
 	"millrace/crds/defaulting"
+	"millrace/internal/intime"
 )
 
 // FuzzTaskRun: whatever decodes is judged, in time; defaults are filled in once, refuse
@@ -130,11 +131,9 @@ func judged[T any](t *testing.T, raw []byte, judge func(*T, Options) (field.Erro
 	if _, err := json.Marshal(object); err != nil {
 		return object, false
 	}
-	started := time.Now()
-	before, warnings := judge(&object, o)
-	if took := time.Since(started); took > 5*time.Second {
-		t.Errorf("%d bytes took %s", len(raw), took)
-	}
+	var before field.ErrorList
+	var warnings []string
+	intime.Within(t, 5*time.Second, "an object", func() { before, warnings = judge(&object, o) })
 	if len(before) > maxErrors || len(warnings) > maxWarnings {
 		t.Errorf("%d errors, %d warnings", len(before), len(warnings))
 	}
