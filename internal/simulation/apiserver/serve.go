@@ -33,7 +33,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, func() { _ = h.Close() })()
 	err := h.Serve(s.pipes)
-	s.handlers.Wait()
+	s.answers.end()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -60,8 +60,10 @@ type ask struct {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.handlers.Add(1)
-	defer s.handlers.Done()
+	if !s.answers.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.answers.leave()
 	link := r.Context().Value(linkKey{}).(*Link) //nolint:forcetypeassert // ConnContext put it there
 	if r.URL.Path == "/version" {
 		s.sayVersion(w)

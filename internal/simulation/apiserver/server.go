@@ -47,7 +47,7 @@ type Server struct {
 	bodies    *bodies
 	pipes     network
 
-	handlers sync.WaitGroup
+	answers answers
 
 	mu        sync.Mutex
 	clock     time.Duration // what the server's clock is ahead of the time
