@@ -27,6 +27,10 @@ type Node struct {
 	Needs    []int            // those that must be over before this one can begin; rising, each once
 	Refs     []reference.Task // those to other tasks, but for its conditions'
 	WhenRefs []reference.Task // those of its conditions
+
+	// DynamicMatrix: values of its matrix are results of other tasks, so that nobody knows
+	// how many runs it has before those tasks have ended.
+	DynamicMatrix bool
 }
 
 // A Fault is why a pipeline cannot be run in any order.
@@ -130,6 +134,7 @@ func (l *linking) link(i int, at *field.Path) {
 			} else {
 				t.Refs = append(t.Refs, r)
 			}
+			t.DynamicMatrix = t.DynamicMatrix || text.Place == Matrix && r.Task != ""
 			if r.Task == "" || r.Kind == reference.State {
 				return
 			}

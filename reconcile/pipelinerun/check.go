@@ -216,7 +216,7 @@ func (d *decision) missingParams(t *task, spec *crds.TaskSpec) []string {
 
 // checkMatrix counts the combinations, where they do not depend on results.
 func (d *decision) checkMatrix(t *task) *refusal {
-	if t.Matrix == nil || t.takesResults() {
+	if t.Matrix == nil || t.DynamicMatrix {
 		return nil
 	}
 	_, r := combinations(d.of(t), t, d.config.maxMatrix())

@@ -58,18 +58,13 @@ func combinations(v variables.Set, t *task, most int) ([]combination, *refusal) 
 	return named(product, names), nil
 }
 
-// takesResults tells that what the task is given depends on what others have left.
-func (t *task) takesResults() bool {
-	return slices.ContainsFunc(t.Refs, func(r reference.Task) bool { return r.Task != "" })
-}
-
 // mostRuns is how many runs a task can have at the most: as many as it has combinations,
 // where these do not depend on results, which need not be known yet.
 func (d *decision) mostRuns(t *task) int {
 	if t.Matrix == nil {
 		return 1
 	}
-	if !t.takesResults() {
+	if !t.DynamicMatrix {
 		v := d.of(t)
 		v.Budget = variables.NewBudget() // nothing is put in anywhere
 		if all, r := combinations(v, t, d.config.maxMatrix()); r == nil {

@@ -168,7 +168,7 @@ func (s strays) of(t *task, run *crds.PipelineRun, most func(*task) int) []*chil
 	}
 	n := most(t)
 	made := s.named(t, run, n)
-	if len(made) == 0 && !t.recorded && t.takesResults() {
+	if len(made) == 0 && !t.recorded && t.DynamicMatrix {
 		made = s.named(t, run, 1) // and n is only the most that there may be
 	}
 	if t.recorded || t.state == skipped || n == 1 && len(made) > 0 {

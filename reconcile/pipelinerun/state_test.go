@@ -62,6 +62,24 @@ func TestACopyOfARunIsNoRunOfItsTask(t *testing.T) {
 	}
 }
 
+// What a matrix takes from no other task says how many runs there are, whatever the task is
+// given besides.
+func TestACopyIsNoRunOfAMatrixBesideAResult(t *testing.T) {
+	w := newWorld(t, parse(t, `{metadata: {name: run}, spec: {pipelineSpec: {tasks: [
+		{name: z, taskSpec: {results: [{name: r}], steps: [{image: x}]}},
+		{name: a, params: [{name: q, value: $(tasks.z.results.r)}], matrix: {params: [{name: p, value: [v, w]}]}, taskSpec: {params: [{name: p}, {name: q}], steps: [{image: x}]}}]}}}`))
+	w.reconcile()
+	w.end("run-z", "Succeeded", crds.TaskRunResult{Name: "r", Value: crds.NewString("said")})
+	w.reconcile()
+	w.children = append(w.children, child{Kind: crds.KindTaskRun, Name: "run-a-2", UID: "copy", PipelineTask: "a", Status: corev1.ConditionFalse})
+	w.end("run-a-0", "Succeeded")
+	w.end("run-a-1", "Succeeded")
+	w.reconcile()
+	if end := w.run.Succeeded(); end.Status != corev1.ConditionTrue || len(w.run.Status.ChildReferences) != 3 {
+		t.Errorf("the run ends with %+v and %+v", end, w.run.Status.ChildReferences)
+	}
+}
+
 // Of a matrix whose second run is refused for now, nothing is written down. Whoever copies
 // the first one meanwhile keeps the task from nothing: neither is the second one taken for
 // made, and gone, when there is room for it, nor the task for one that goes on.
