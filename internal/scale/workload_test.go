@@ -193,17 +193,18 @@ func TestKwokSaysWhatTheEntrypointWould(t *testing.T) {
 }
 
 func TestTheFirstErrorEndsAllOfThem(t *testing.T) {
-	var mu sync.Mutex
-	done := 0
+	var done atomic.Int64
 	err := inParallel(t.Context(), 10_000, func(ctx context.Context, n int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if done++; n == 40 {
+		done.Add(1)
+		if n == 40 {
 			return fmt.Errorf("number %d", n)
 		}
-		return ctx.Err()
+		if n > 40 { // who comes behind it goes on when all are told, and not while it only means to tell
+			<-ctx.Done()
+		}
+		return nil
 	})
-	if err == nil || err.Error() != "number 40" || done > 40+2*writers {
-		t.Errorf("%v after %d", err, done)
+	if err == nil || err.Error() != "number 40" || done.Load() > 40+writers {
+		t.Errorf("%v after %d", err, done.Load())
 	}
 }
