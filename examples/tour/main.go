@@ -8,8 +8,8 @@
 //
 // What is printed is what the stages say while they do it: the story in life.txt has
 // the sentences and the commands, and what came of them when it was written down is
-// not read here. A test plays it both ways, in real time and in a bubble of synctest,
-// and both have to come out as it is written.
+// not read here. A test plays it, and what the stages say has to come out as it is written:
+// in a bubble of synctest, and in real time until the server is away.
 package main
 
 import (
