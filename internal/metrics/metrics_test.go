@@ -55,7 +55,7 @@ func wired(t *testing.T) *Registry {
 	seen.Watch(watched(t), podFIFO, pods)
 	seen.Source.Event("ADDED")
 	seen.Source.Listed(reflector.List{Cause: reflector.CauseStart})
-	seen.Source.Failed(reflector.Failure{Err: errors.New("refused")})
+	seen.Source.Failed(reflector.Failure{In: reflector.Watching, Err: errors.New("refused")})
 	fill(t, podFIFO, pods)
 
 	pool := r.Pool("taskrun", 16)

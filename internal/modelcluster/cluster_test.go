@@ -71,10 +71,10 @@ func TestAProgramThatEndsIsTold(t *testing.T) {
 			t.Error("the end is told twice")
 		}
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
 	if _, err := c.Program(t.Context(), filepath.Join(dir, "nothing")); err == nil {
 		t.Error("what is not there is started")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
