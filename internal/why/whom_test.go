@@ -43,6 +43,7 @@ func TestWhoHasClaimedTheNamespaceIsAsked(t *testing.T) {
 				at[name] = r
 			})
 		}
+		synctest.Wait() // both replicas look at the Leases each second, and at this very moment too
 		mu.Lock()
 		defer mu.Unlock()
 		if len(at) != 2 || at["millrace-a"].Overlaps(at["millrace-b"]) {
