@@ -67,7 +67,7 @@ func (m *model) play(ctx context.Context, files []string) error {
 				return nil
 			}
 		case err := <-m.ended:
-			return fmt.Errorf("the program has ended: %w", err)
+			return errors.Join(errors.New("the program has ended before the PipelineRuns"), err)
 		case <-ctx.Done():
 			return fmt.Errorf("%d PipelineRuns do not end: %w", m.atWork(), ctx.Err())
 		}
@@ -120,24 +120,22 @@ func filled(raw []byte, namespace string) (resource string, object any, err erro
 	d := defaulting.Defaults{}
 	switch of.Kind {
 	case crds.KindTask:
-		task := &crds.Task{}
-		err = json.Unmarshal(raw, task)
-		task.Namespace = namespace
-		d.Task(task)
-		return crds.ResourceTasks, task, err
+		object, err = decoded(raw, namespace, &crds.Task{}, d.Task)
+		return crds.ResourceTasks, object, err
 	case crds.KindPipeline:
-		pipeline := &crds.Pipeline{}
-		err = json.Unmarshal(raw, pipeline)
-		pipeline.Namespace = namespace
-		d.Pipeline(pipeline)
-		return crds.ResourcePipelines, pipeline, err
+		object, err = decoded(raw, namespace, &crds.Pipeline{}, d.Pipeline)
+		return crds.ResourcePipelines, object, err
 	case crds.KindPipelineRun:
-		run := &crds.PipelineRun{}
-		err = json.Unmarshal(raw, run)
-		run.Namespace = namespace
-		d.PipelineRun(run)
-		return crds.ResourcePipelineRuns, run, err
+		object, err = decoded(raw, namespace, &crds.PipelineRun{}, d.PipelineRun)
+		return crds.ResourcePipelineRuns, object, err
 	default:
 		return "", nil, fmt.Errorf("a %s is not known here", of.Kind)
 	}
+}
+
+func decoded[O interface{ SetNamespace(string) }](raw []byte, namespace string, o O, fill func(O)) (O, error) {
+	err := json.Unmarshal(raw, o)
+	o.SetNamespace(namespace)
+	fill(o)
+	return o, err
 }
