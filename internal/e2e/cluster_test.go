@@ -65,7 +65,7 @@ func (s space) create(yaml string) {
 }
 
 func kubectl(stdin string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience) // of which kubectl may have been told to wait one
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "kubectl", args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -74,6 +74,12 @@ func kubectl(stdin string, args ...string) (string, error) {
 		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// rolledOut waits until all that the Deployment of an install asks for is there.
+func (s space) rolledOut(install string) {
+	s.t.Helper()
+	s.kubectl("-n", install, "rollout", "status", "deployment/millrace-controller", "--timeout="+patience.String())
 }
 
 // A run is what these tests look at in a TaskRun.
@@ -113,16 +119,20 @@ func (s space) get(name string) (r run) {
 	return r
 }
 
-// eventually polls for a minute: the news is in another process.
+// patience is for a machine that is slow and has much else to do: what takes so long has
+// stopped.
+const patience = 5 * time.Minute
+
+// eventually polls: the news is in another process.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
-	for end := time.After(time.Minute); !is(); {
+	for end := time.After(patience); !is(); {
 		select {
 		case <-poll.C:
 		case <-end:
-			t.Fatalf("waited a minute in vain for %s", what)
+			t.Fatalf("waited %s in vain for %s", patience, what)
 		}
 	}
 }

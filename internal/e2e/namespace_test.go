@@ -45,7 +45,7 @@ patches:
 		s.t.Fatal(err)
 	}
 	s.kubectl("apply", "-k", dir, "--validate=strict", "--warnings-as-errors")
-	s.must("rollout", "status", "deployment/millrace-controller", "--timeout=90s")
+	s.rolledOut(s.ns)
 }
 
 // hears follows what a user asks of the server; what it returns ends that, and is the

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,21 @@ func calls(t *testing.T, namespace string) map[string]int {
 	return calls
 }
 
+// slowStarts is how many calls it has cost that a run's pod had not started after eight
+// seconds: one to say so, and one that it runs (docs/performance.md).
+func (s space) slowStarts(kind, name string) int {
+	s.t.Helper()
+	var told []string
+	eventually(s.t, "the last event of "+name, func() bool {
+		told = strings.Fields(s.must("get", "events", "--field-selector=involvedObject.kind="+kind+",involvedObject.name="+name, "-o", "jsonpath={.items[*].reason}"))
+		return slices.Contains(told, "Succeeded")
+	})
+	if slices.Contains(told, "Pending") {
+		return 2
+	}
+	return 0
+}
+
 func TestAOneStepRunCostsAtMostFiveCalls(t *testing.T) {
 	s := newSpace(t)
 	const step = `steps: [{name: s, image: busybox, script: "true"}]`
@@ -43,7 +59,7 @@ func TestAOneStepRunCostsAtMostFiveCalls(t *testing.T) {
 			total += n - before[call]
 		}
 		t.Logf("%s: %v", name, made)
-		if total > 5 || made["create pods"] != 1 {
+		if most := 5 + s.slowStarts("TaskRun", name); total > most || made["create pods"] != 1 {
 			t.Errorf("%s: the controller made %d calls: %v", name, total, made)
 		}
 	}
@@ -64,9 +80,10 @@ spec:
 
 func TestARunSurvivesKill9OfTheController(t *testing.T) {
 	s := newSpace(t)
-	s.create(threeSteps)
-	s.until("three", "running its first step", firstStepRuns)
+	s.create(strings.ReplaceAll(threeSteps, "sleep 4", "until [ -e /workspace/go ]; do sleep 1; done"))
+	pod := s.until("three", "running its first step", firstStepRuns).Status.PodName
 	killController(t)
+	s.must("exec", pod, "-c", "step-first", "--", "touch", "/workspace/go")
 	r := s.untilReason("three", "Succeeded")
 	if len(r.Status.Results) != 1 || r.Status.Results[0].Value != "first second " {
 		t.Errorf("results: %v", r.Status.Results)
@@ -98,7 +115,7 @@ func TestKill9RightAfterCreateMakesOnePod(t *testing.T) {
 
 func TestAPodDeletedAfterAStepStartedFailsTheRun(t *testing.T) {
 	s := newSpace(t)
-	s.create(threeSteps)
+	s.create(strings.ReplaceAll(threeSteps, "sleep 4", "sleep 300"))
 	r := s.until("three", "running its first step", firstStepRuns)
 	s.must("delete", "pod", r.Status.PodName, "--grace-period=0", "--force")
 	s.untilReason("three", "PodDeleted")
@@ -147,7 +164,7 @@ func TestTheEntrypointComesByInitContainerToo(t *testing.T) {
 	s := newSpace(t)
 	set := func(value string) {
 		s.kubectl("-n", "tekton-pipelines", "set", "env", "deployment/millrace-controller", "ENTRYPOINT_MODE"+value)
-		s.kubectl("-n", "tekton-pipelines", "rollout", "status", "deployment/millrace-controller", "--timeout=60s")
+		s.rolledOut("tekton-pipelines")
 	}
 	set("=init-container")
 	t.Cleanup(func() { set("-") })
@@ -159,12 +176,13 @@ func TestTheEntrypointComesByInitContainerToo(t *testing.T) {
 }
 
 func TestMetricsShowQueueDepthAndCacheSize(t *testing.T) {
-	s := newSpace(t)
+	newSpace(t)
 	var text string
 	leads := `leader_election_master_status{name="millrace-controller"} 1`
 	eventually(t, "a controller that leads", func() bool {
-		text = s.kubectl("get", "--raw", "/api/v1/namespaces/tekton-pipelines/services/millrace-controller:metrics/proxy/metrics")
-		return strings.Contains(text, leads)
+		var err error // the proxy may know of nobody yet, or still of one that has gone
+		text, err = kubectl("", "get", "--raw", "/api/v1/namespaces/tekton-pipelines/services/millrace-controller:metrics/proxy/metrics")
+		return err == nil && strings.Contains(text, leads)
 	})
 	for _, name := range []string{
 		`workqueue_depth{name="taskrun"}`,

@@ -8,14 +8,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 // says runs kubectl with an object on its standard input, and returns all that it says:
 // warnings are on standard error.
 func (s space) says(object string, args ...string) (string, error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"-n", s.ns}, args...)...)
 	cmd.Stdin = strings.NewReader(object)

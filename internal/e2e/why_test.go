@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // program is the command millrace, as somebody has it on a laptop.
@@ -26,7 +25,7 @@ func program(t *testing.T) string {
 // millrace runs it, and returns what it says and what it complains of.
 func millrace(t *testing.T, path string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -71,7 +70,8 @@ func TestWhyTellsTheStoryOfARun(t *testing.T) {
 // see what is behind it.
 func TestDebugIsForThoseWhoMayGetIt(t *testing.T) {
 	s := newSpace(t)
-	pod := s.kubectl("-n", install, "get", "pods", "-l", "app.kubernetes.io/component=controller", "-o", "jsonpath={.items[0].metadata.name}")
+	const goesOn = `{{range .items}}{{if not .metadata.deletionTimestamp}}{{.metadata.name}}{{end}}{{end}}` // and is not what an update has left
+	pod := s.kubectl("-n", install, "get", "pods", "-l", "app.kubernetes.io/component=controller", "-o", "go-template="+goesOn)
 	for _, page := range []string{"pipeline", "pprof/heap", "key?controller=taskrun&key=a/b"} {
 		_, err := kubectl("", "get", "--raw", "/api/v1/namespaces/"+install+"/pods/http:"+pod+":6060/proxy/debug/"+page)
 		if err == nil || !strings.Contains(err.Error(), "must be logged in") { // kubectl's words for 401
