@@ -47,8 +47,8 @@ images: [$(kustomize_image "$1")]
 patches: [$(kustomize_env "${@:2}")]
 Y
   kubectl apply -k "$dir" | sed 's/^/       /'
-  say "waiting for the controller to be ready (for two minutes at most)"
-  if ! kubectl -n tekton-pipelines rollout status deployment/millrace-controller --timeout=120s >/dev/null; then
+  say "waiting for the controller to be ready (for five minutes at most)"
+  if ! kubectl -n tekton-pipelines rollout status deployment/millrace-controller --timeout=300s >/dev/null; then
     kubectl -n tekton-pipelines get pods -o wide
     kubectl -n tekton-pipelines get events --sort-by=.lastTimestamp | tail -n 20
     kubectl -n tekton-pipelines logs deployment/millrace-controller --tail=50 || true
