@@ -42,7 +42,8 @@ need_root() {
   [ "$(id -u)" = 0 ] || die "please run this as root: a node is made of namespaces, mounts and cgroups"
 }
 
-# wait_for SECONDS WHAT COMMAND... tries the command ten times a second.
+# wait_for SECONDS WHAT COMMAND... tries the command ten times a second. The seconds are for
+# a slow machine with much else to do: what has not come by then will not.
 wait_for() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
@@ -96,12 +97,12 @@ stop_all() {
       # the node: PID 1 of its pid namespace, whose parent ends when the last process in there is gone
       [ "$part" != node ] || read -r pid <"/proc/$pid/task/$pid/children" || true
       kill -KILL "$pid" 2>/dev/null || true
-      wait_for 10 "the end of $part" gone "$part"
+      wait_for 60 "the end of $part" gone "$part"
     fi
     rm -f "$state/pid/$part"
   done
   # kubelet looks at each that it finds for 3 s, so a next node would start slowly
-  wait_for 20 "the kernel to let go of the cgroups $cgroup" remove_cgroups
+  wait_for 60 "the kernel to let go of the cgroups $cgroup" remove_cgroups
 }
 
 # remove_cgroups: one goes only when its last process is reaped.

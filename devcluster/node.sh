@@ -183,7 +183,7 @@ run imgserver "$bin/imgserver" serve -images "$node/images" -listen 0.0.0.0:5000
 run relay-node "$bin/relay" -listen 10.99.0.1:6443 -to 127.0.0.1:6443
 run relay-node "$bin/relay" -listen 10.96.0.1:443 -to 127.0.0.1:6443
 run containerd "$bin/containerd" --config "$config/containerd.toml" --log-level warn
-wait_for 30 containerd containerd_ready
+wait_for 300 containerd containerd_ready
 run kubelet "$bin/kubelet" --config="$config/kubelet.yaml" --kubeconfig="$node/pki/kubelet.kubeconfig" \
   --root-dir="$node/kubelet" --cert-dir="$node/kubelet/pki" --hostname-override=localhost --node-ip=10.99.0.1
 wait

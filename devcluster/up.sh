@@ -66,7 +66,7 @@ start_node() {
   export FEATURE_GATES MAX_PODS
   start node unshare --net --mount --pid --fork --kill-child --mount-proc /bin/bash "$here/node.sh"
   machine_note
-  wait_for 10 "the node's namespaces" in_own_network
+  wait_for 60 "the node's namespaces" in_own_network
   start relay "$bin/relay" -listen "127.0.0.1:$PORT" -to 127.0.0.1:6443 -netns "/proc/$(pid_of node)/ns/net"
 }
 
@@ -164,13 +164,13 @@ explain() {
 }
 
 wait_until_ready() {
-  wait_for 90 "the API server" api_ready
+  wait_for 300 "the API server" api_ready
   say "API server ready"
   start_controller_manager
   start_scheduler
-  wait_for 60 "the default service account" kubectl -n default get serviceaccount default
-  wait_for 90 "the node" node_ready
-  wait_for 30 "the scheduler" in_node curl -sfk https://127.0.0.1:10259/readyz
+  wait_for 300 "the default service account" kubectl -n default get serviceaccount default
+  wait_for 300 "the node" node_ready
+  wait_for 300 "the scheduler" in_node curl -sfk https://127.0.0.1:10259/readyz
   make_storage_class
   say "node ready"
 }

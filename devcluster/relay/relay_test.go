@@ -37,7 +37,7 @@ func through(t *testing.T, server net.Listener) *net.TCPConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := client.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
