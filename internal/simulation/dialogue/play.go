@@ -30,8 +30,8 @@ type Server struct {
 
 // patience is how long an exchange may wait for others to act. The garbage collector
 // looks for new resources each half a minute only, so what is owned by an object of a CRD
-// that was applied just now goes when it has.
-const patience = 90 * time.Second
+// that was applied just now goes when it has; and a slow machine has much else to do.
+const patience = 5 * time.Minute
 
 // Play asks what the script asks, and returns the answers as they are recorded,
 // in the order of the exchanges. The namespace has to be there.

@@ -125,6 +125,7 @@ func applyCRDs(t *testing.T, server talk) {
 		}
 		name := crd["metadata"].(map[string]any)["name"].(string)
 		server.applyCRD(t, name, body)
+		server.untilWatched(t, spec)
 	}
 }
 
@@ -160,13 +161,33 @@ func (s talk) applyCRD(t *testing.T, name string, body []byte) {
 	if err != nil {
 		t.Fatalf("apply %s: %v", name, err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = until(t.Context(), func(ctx context.Context) bool {
 		raw, err := crds.Get().AbsPath(at).Do(ctx).Raw()
-		return bytes.Contains(raw, []byte(`"type":"Established"`)), err
+		return err == nil && bytes.Contains(raw, []byte(`"type":"Established"`))
 	})
 	if err != nil {
 		t.Fatalf("%s is not established: %v", name, err)
 	}
+}
+
+// untilWatched waits until a server that is slow has filled the cache of a CRD that it serves
+// since just now: it turns watches away before, with 429.
+func (s talk) untilWatched(t *testing.T, spec map[string]any) {
+	t.Helper()
+	first, names := spec["versions"].([]any)[0].(map[string]any), spec["names"].(map[string]any)
+	at := fmt.Sprintf("/apis/%s/%s/%s", spec["group"], first["name"], names["plural"])
+	err := until(t.Context(), func(ctx context.Context) bool {
+		events, err := s.core.RESTClient().Get().AbsPath(at).Param("watch", "1").Stream(ctx)
+		return err == nil && events.Close() == nil
+	})
+	if err != nil {
+		t.Fatalf("%s cannot be watched: %v", at, err)
+	}
+}
+
+// until waits for what others do in their own time; five minutes are for a slow machine.
+func until(ctx context.Context, is func(context.Context) bool) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
 }
 
 // A talk is a real server, and a client for what is beside the script.
@@ -188,10 +209,10 @@ func (s talk) newNamespace(t *testing.T, script string) (string, error) {
 	t.Cleanup(func() {
 		_ = s.core.Namespaces().Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
 	})
-	return name, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return name, until(t.Context(), func(ctx context.Context) bool {
 		_, account := s.core.ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		_, authority := s.core.ConfigMaps(name).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
-		return account == nil && authority == nil, nil
+		return account == nil && authority == nil
 	})
 }
 
