@@ -72,7 +72,7 @@ func play(t *testing.T, binary, fault string, of task) []tale {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "-test.run=^TestPlansAreToldToWhoPlantsFaults$", "-test.timeout=5m")
+	cmd := exec.Command(binary, "-test.run=^TestPlansAreToldToWhoPlantsFaults$", "-test.timeout=15m")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "PLANTED_TASK="+file, Variable+"="+fault)
 	if out, err := cmd.CombinedOutput(); err != nil {
