@@ -66,6 +66,7 @@ type Leases struct {
 type sighting struct {
 	version string
 	at      time.Time
+	unread  map[string]*news // what of it could not be read, by annotation
 }
 
 type occupation struct {
@@ -106,9 +107,8 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 			v.slots[shard] = l.slotLocked(ctx, lease, asked)
 		} else if lease.Name == DivisionLease {
 			v.lease = lease
-			if v.division, err = ParseDivision(lease.Annotations[onDivision]); err != nil {
-				klog.FromContext(ctx).Error(err, "Everything is divided anew", "lease", lease.Name)
-			}
+			v.division, err = ParseDivision(lease.Annotations[onDivision])
+			l.complainLocked(ctx, lease, onDivision, err, "Everything is divided anew")
 		}
 	}
 	maps.DeleteFunc(l.seen, func(name string, _ sighting) bool { return !there[name] })
@@ -119,8 +119,25 @@ func (l *Leases) look(ctx context.Context) (view, error) {
 }
 
 func (l *Leases) sightLocked(lease *coordinationv1.Lease, now time.Time) {
-	if l.seen[lease.Name].version != lease.ResourceVersion {
-		l.seen[lease.Name] = sighting{lease.ResourceVersion, now}
+	last := l.seen[lease.Name]
+	if last.unread == nil {
+		last.unread = map[string]*news{onDivision: {}, onWeights: {}, onClaim: {}}
+	}
+	if last.version != lease.ResourceVersion {
+		last.version, last.at = lease.ResourceVersion, now
+	}
+	l.seen[lease.Name] = last
+}
+
+// complainLocked logs that an annotation of a Lease that was sighted cannot be read, once
+// for each text of it: Leases are looked at every second or so. Nil is that it can be.
+func (l *Leases) complainLocked(ctx context.Context, lease *coordinationv1.Lease, annotation string, err error, what string) {
+	text := ""
+	if err != nil {
+		text = lease.Annotations[annotation]
+	}
+	if l.seen[lease.Name].unread[annotation].is(text) {
+		klog.FromContext(ctx).Error(err, what, "lease", lease.Name)
 	}
 }
 
@@ -137,6 +154,7 @@ func (l *Leases) sinceLocked(shard int, held bool, now time.Time) time.Time {
 	return l.slots[shard].since
 }
 
+// slotLocked reads a Lease that was sighted.
 func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, asked time.Time) slot {
 	s := slot{lease: lease, holder: holderOf(lease)}
 	weighs, cells, _ := strings.Cut(lease.Annotations[onWeights], " ")
@@ -145,18 +163,13 @@ func (l *Leases) slotLocked(ctx context.Context, lease *coordinationv1.Lease, as
 		s.cells, err = parseCells(cells)
 	}
 	s.told = err == nil
-	if err != nil && weighs != "" {
-		klog.FromContext(ctx).Error(err, "What a share weighs cannot be read", "lease", lease.Name)
-	}
+	l.complainLocked(ctx, lease, onWeights, err, "What a share weighs cannot be read")
 	if s.holder != "" && s.holder != l.cfg.Identity && l.silentLocked(lease, asked) {
 		s.holder, s.silent = "", true
 	}
 	if text := lease.Annotations[onClaim]; text != "" && s.holder != "" {
-		claim, err := ParseRange(text)
-		if err != nil {
-			// Who claims what nobody can read may be at work anywhere.
-			klog.FromContext(ctx).Error(err, "A claim cannot be read, and nobody can begin beside it", "lease", lease.Name)
-		}
+		claim, err := ParseRange(text) // who claims what nobody can read may be at work anywhere
+		l.complainLocked(ctx, lease, onClaim, err, "A claim cannot be read, and nobody can begin beside it")
 		s.claim = &claim
 	}
 	return s

@@ -42,6 +42,44 @@ func TestAListThatTakesLongMakesNobodySilent(t *testing.T) {
 	})
 }
 
+// Whoever may write Leases can spoil what is on them; that is said once, and again when it
+// is spoiled otherwise, or was well meanwhile.
+func TestWhatCannotBeReadIsSaidOnceUntilItChanges(t *testing.T) {
+	s := newShelf()
+	l := NewLeases(s, Config{Shards: 2, Identity: "a", LeaseDuration: time.Hour})
+	var out logged
+	says := func(when string, claims, weights, divisions int, spoil func()) {
+		t.Helper()
+		spoil()
+		before := [...]int{out.count("A claim cannot"), out.count("What a share weighs cannot"), out.count("Everything is divided anew")}
+		for range 3 {
+			if _, err := l.look(out.in(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := [...]int{out.count("A claim cannot") - before[0], out.count("What a share weighs cannot") - before[1], out.count("Everything is divided anew") - before[2]}
+		if want := [...]int{claims, weights, divisions}; said != want {
+			t.Errorf("%s: said of claims, weights and the division %v times, want %v", when, said, want)
+		}
+	}
+	on := func(shard int, claim, weights string) func() {
+		return func() {
+			s.stands(t, leaseName(shard), "b", map[string]string{onClaim: claim, onWeights: weights})
+		}
+	}
+	good := Range{}.String()
+	says("nothing is on it", 0, 0, 0, func() { s.stands(t, leaseName(1), "b", nil) })
+	says("both are spoiled", 1, 1, 0, on(1, "?", "?"))
+	says("its holder has renewed it", 0, 0, 0, on(1, "?", "?"))
+	says("one is spoiled otherwise", 1, 0, 0, on(1, "??", "?"))
+	says("another's", 1, 0, 0, on(0, "??", ""))
+	says("both are well", 0, 0, 0, on(1, good, good))
+	says("spoiled as before", 1, 1, 0, on(1, "??", "?"))
+	says("the division", 0, 0, 1, func() { s.stands(t, DivisionLease, "b", map[string]string{onDivision: "?"}) })
+	says("it is gone", 0, 0, 0, func() { delete(s.leases, leaseName(1)) })
+	says("and there again", 1, 1, 0, on(1, "??", "?"))
+}
+
 // Work is at stake while somebody waits: the share has to be followed, and the Lease to
 // be renewed.
 func TestNoRequestIsWaitedForForEver(t *testing.T) {

@@ -16,6 +16,7 @@ func TestAShareWithNothingInItIsWeighed(t *testing.T) {
 	half, holder := Range{To: 1 << 63}, "a"
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName(0), Annotations: map[string]string{onClaim: half.String()}}}
 	lease.Spec.HolderIdentity = &holder
+	l.sightLocked(lease, time.Now())
 	if s := l.slotLocked(context.Background(), lease, time.Now()); s.knows() {
 		t.Error("nobody has weighed it yet")
 	}
