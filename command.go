@@ -33,9 +33,14 @@ func millrace(getenv func(string) string, out, errOut io.Writer) *cobra.Command 
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for name, short := range map[string]string{"help": "say how a command is called", "completion": "print what makes a shell complete commands and flags"} {
-		if c, _, err := root.Find([]string{name}); err == nil {
-			c.Short, c.Long = short, ""
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Short, c.Long = "say how a command is called", ""
+			c.Run, c.RunE = nil, helpOf
+		case "completion":
+			c.Use, c.DisableFlagsInUseLine = "completion SHELL", true
+			c.Short, c.Long = "print what makes a shell complete commands and flags", ""
 		}
 	}
 	completeWords(root)
@@ -166,6 +171,16 @@ func lastWords(s os.Signal) {
 	case <-said:
 	case <-time.After(time.Second):
 	}
+}
+
+// helpOf is the command help. Cobra's own shows the help of the program, and is content,
+// where no command has the name.
+func helpOf(c *cobra.Command, name []string) error {
+	asked, rest, err := c.Root().Find(name)
+	if err != nil || len(rest) > 0 {
+		return &usageError{fmt.Errorf("unknown command %q", strings.Join(name, " "))}
+	}
+	return asked.Help()
 }
 
 // help is what --help says of a command: how it is called, the commands below it, and

@@ -91,6 +91,7 @@ func TestAWrongCallIsToldInOneLine(t *testing.T) {
 		want string
 	}{
 		"unknown command":       {args: []string{"serve"}, want: `unknown command "serve"`},
+		"help of none":          {args: []string{"help", "serve"}, want: `unknown command "serve"`},
 		"unknown flag":          {args: []string{"--colour"}, want: "--colour"},
 		"bad flag":              {args: []string{"--workers=0"}, want: "--workers"},
 		"bad variable":          {env: map[string]string{"WORKERS": "many"}, want: "WORKERS"},

@@ -34,7 +34,7 @@ func manual(root *cobra.Command) string {
 		},
 		Sections: []man.Section{
 			{Title: "FILES", Paragraphs: []string{
-				"The file that --config names is YAML of apiVersion " + configAPIVersion + " and kind " + configKind + ". A flag beats its environment variable, which beats the field of the file, which beats the default; millrace config tells which of them a value is from.",
+				"The file that --config names is YAML of apiVersion " + configAPIVersion + " and kind " + configKind + ". A value is taken from the first that has it: the flag, its environment variable, the field of the file, the default; millrace config tells which.",
 				"What belongs to the runs of a cluster is in its ConfigMaps feature-flags and config-defaults, in the namespace of the install, with Tekton's keys.",
 			}},
 			{Title: "SIGNALS", Paragraphs: []string{
