@@ -2,5 +2,7 @@
 
 package webhook_test
 
+import "time"
+
 // Under the race detector a handshake takes many times as long.
-const requestsUnderRotation = 1_000
+const pauseUnderRotation = 100 * time.Millisecond

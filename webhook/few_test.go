@@ -2,4 +2,6 @@
 
 package webhook_test
 
-const requestsUnderRotation = 10_000
+import "time"
+
+const pauseUnderRotation = 20 * time.Millisecond
