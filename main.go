@@ -48,8 +48,8 @@ import (
 var version = "unknown"
 
 // garbage is how much there may be of it before it is collected, as a percentage of what
-// is in use. Most of that is packed objects, which have no pointers to follow: twice as
-// many collections cost little, and a third of the memory is not needed.
+// is in use. Go's 100 would need a third more memory; and twice as many collections cost
+// little, since most of what is in use is packed objects, without pointers to follow.
 const garbage = 50
 
 // main is one of the commands in command.go; without any, it is run.
