@@ -36,9 +36,9 @@ type play struct {
 
 // Somebody with a cluster, this checkout and its pages installs Millrace, runs something,
 // upgrades it under work, has several replicas share that and one do it again, and removes
-// it: the controller alone, then all of it. Every command of the chapters is typed, no apply draws a warning, no pod is one that the
-// namespace's pod security would refuse, no run is lost or done twice, and in the end the
-// cluster is as it was.
+// it: the controller alone, then all of it. Every command of the chapters is typed, no apply
+// draws a warning, no pod is one that the namespace's pod security would refuse, no run is
+// lost or done twice, and in the end the cluster is as it was.
 func TestAnInstallsLifeByTheWordsOfThePages(t *testing.T) {
 	p := newPlay(t)
 	p.tried()
