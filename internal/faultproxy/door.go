@@ -14,6 +14,7 @@ type door struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed at each change of what follows
 	listener net.Listener  // nil while the door is shut
+	port     port          // while it is shut, and not closed
 	closed   bool
 	quiet    bool // for those that are still to come
 	conns    map[*conn]bool
@@ -69,13 +70,21 @@ func (d *door) Close() error {
 		return nil
 	}
 	d.closed = true
-	return d.shutLocked()
+	defer d.tellLocked()
+	if d.listener == nil {
+		d.port.release()
+		return nil
+	}
+	err := d.listener.Close()
+	d.listener = nil
+	return err
 }
 
 func (d *door) shutLocked() (err error) {
-	if d.listener != nil {
-		err = d.listener.Close()
+	if d.closed || d.listener == nil {
+		return nil
 	}
+	d.port, err = keep(d.listener)
 	d.listener = nil
 	d.tellLocked()
 	return err
@@ -112,7 +121,7 @@ func (d *door) open() error {
 	if d.closed || d.listener != nil {
 		return nil
 	}
-	l, err := net.Listen("tcp", d.address) //nolint:noctx // of a loopback address, which takes no time
+	l, err := d.port.listen()
 	if err != nil {
 		return err
 	}
