@@ -226,6 +226,8 @@ func TestWhatWasFoundStaysFixed(t *testing.T) {
 		// A pod that was to be kept with its logs was deleted, on an old view in which it had
 		// not begun.
 		`seed=20787 workload="cancel of a run whose pod is kept" stale=pods:2:5`,
+		// A step that had ended lost its results, on an old view in which it went on.
+		`seed=20788 workload="a StepAction and its results" stale=pods:3:4`,
 		// A PipelineRun that a server an hour ahead had made started in an hour.
 		`seed=5 workload="storm" chaos=1 only="server's clock an hour ahead: at about 37m30s" only="user run: red/pipe-2"`,
 	} {

@@ -192,12 +192,17 @@ func (f findings) add(container, name, value string) {
 	f.steps[container][name] = value
 }
 
-// ofSteps puts the results of the steps into their states.
+// ofSteps puts the results of the steps into their states. What is known of a step stays
+// where the pod tells of none: on an old view, a step that had ended goes on.
 func (f findings) ofSteps(spec *crds.TaskSpec, states []crds.StepState) []crds.StepState {
 	for i := range states {
+		found, told := f.steps[states[i].Container]
+		if !told {
+			continue
+		}
 		states[i].Results = nil
 		for _, declared := range stepOf(spec, states[i].Container).Results {
-			text, ok := f.steps[states[i].Container][declared.Name]
+			text, ok := found[declared.Name]
 			if !ok {
 				continue
 			}

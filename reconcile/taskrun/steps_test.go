@@ -46,3 +46,19 @@ func TestAStepThatCouldNotTellTheNextOneEndsThePod(t *testing.T) {
 		}
 	}
 }
+
+// The pod's cache may be behind what was written: a step that had ended goes on there, and
+// has left nothing.
+func TestOnAnOldViewAStepThatHasEndedKeepsItsResults(t *testing.T) {
+	spec := parseRun(t, "taskSpec: {steps: [{name: a, image: x, script: x, results: [{name: own}]}]}").Spec.TaskSpec
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "step-a"}}}}
+	view := func(state corev1.ContainerState, before []crds.StepState) []crds.StepState {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "step-a", State: state}}
+		return findResults(pod, nil).ofSteps(spec, stepStates(pod, before))
+	}
+	ended := view(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: `[{"key":"own","value":"v","type":4}]`}}, nil)
+	old := view(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ended)
+	if len(old) != 1 || len(old[0].Results) != 1 || old[0].Results[0].Value.StringVal != "v" || old[0].Terminated == nil {
+		t.Errorf("it was %+v, and is %+v", ended, old)
+	}
+}
