@@ -64,7 +64,7 @@ func share(fd int) error {
 // listen gives the port up for a listener.
 func (p port) listen() (net.Listener, error) {
 	file := os.NewFile(uintptr(p), "port")
-	defer file.Close() //nolint:errcheck // the listener has a copy
+	defer file.Close() // the listener has a copy
 	if err := unix.Listen(int(p), syscall.SOMAXCONN); err != nil {
 		return nil, os.NewSyscallError("listen", err)
 	}

@@ -18,8 +18,8 @@ func TestNobodyIsGivenThePortOfAShutDoor(t *testing.T) {
 		return l
 	}
 	d, elsewhere := newDoor(listen()), listen()
-	defer d.Close()         //nolint:errcheck // it is not needed any more
-	defer elsewhere.Close() //nolint:errcheck // neither is it
+	defer d.Close()
+	defer elsewhere.Close()
 	for range 3 {
 		if err := d.shut(); err != nil {
 			t.Fatal(err)

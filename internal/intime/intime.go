@@ -25,25 +25,25 @@ const tries = 3
 // Within fails the test if do takes more of the processors' time than bound, each time. The
 // time of all threads counts, the garbage collector's too: what other goroutines do should
 // be nothing. A do that takes no longer is called once.
-func Within(t testing.TB, bound time.Duration, what string, do func()) {
-	t.Helper()
+func Within(tb testing.TB, bound time.Duration, what string, do func()) {
+	tb.Helper()
 	least := time.Duration(1<<63 - 1)
 	for range tries {
-		before := spent(t)
+		before := spent(tb)
 		do()
-		if least = min(least, spent(t)-before); least <= bound {
+		if least = min(least, spent(tb)-before); least <= bound {
 			return
 		}
 	}
-	t.Errorf("%s: takes %v of the processors' time, and may take %v", what, least, bound)
+	tb.Errorf("%s: takes %v of the processors' time, and may take %v", what, least, bound)
 }
 
 // spent is the processors' time that the process has had so far.
-func spent(t testing.TB) time.Duration {
-	t.Helper()
+func spent(tb testing.TB) time.Duration {
+	tb.Helper()
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
