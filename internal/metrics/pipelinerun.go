@@ -23,9 +23,7 @@ func (r *Registry) PipelineRuns() pipelinerun.Trace {
 		Help: "PipelineRuns that have ended.",
 	}, []string{"status"})
 	noop := r.noops("pipelinerun")
-	for _, status := range []string{"success", "failed", "cancelled"} { // so that a rate has a beginning
-		total.WithLabelValues(status)
-	}
+	begin(total, "success", "failed", "cancelled")
 	return pipelinerun.Trace{
 		Done: func(d pipelinerun.Done) {
 			status := endOfPipelineRun(d)

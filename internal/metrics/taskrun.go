@@ -32,9 +32,7 @@ func (r *Registry) TaskRuns() taskrun.Trace {
 		Name: "taskrun_entrypoint_fallbacks_total",
 		Help: "Pods that could not mount the entrypoint's image as a volume and were made again with an init container.",
 	})
-	for _, status := range []string{"success", "failed", "cancelled"} { // so that a rate has a beginning
-		total.WithLabelValues(status)
-	}
+	begin(total, "success", "failed", "cancelled")
 	return taskrun.Trace{
 		Done: func(d taskrun.Done) {
 			status := endStatus(d)

@@ -16,9 +16,7 @@ func (r *Registry) Tracing() tracing.Trace {
 		Name: "tracing_spans_dropped_total",
 		Help: "Spans that are lost: full, made faster than the collector takes them; undelivered, not taken though asked again; rejected, by the collector; forgotten, causes that waited with too many others.",
 	}, []string{"reason"})
-	for _, why := range []tracing.Loss{tracing.Full, tracing.Undelivered, tracing.Rejected, tracing.Forgotten} {
-		dropped.WithLabelValues(string(why)) // so that a rate has a beginning
-	}
+	begin(dropped, tracing.Full, tracing.Undelivered, tracing.Rejected, tracing.Forgotten)
 	return tracing.Trace{
 		Delivered: func(spans int) { delivered.Add(float64(spans)) },
 		Dropped:   func(why tracing.Loss, spans int) { dropped.WithLabelValues(string(why)).Add(float64(spans)) },
