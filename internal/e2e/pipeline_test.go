@@ -45,7 +45,7 @@ spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{name: s, image: busy
 		made[call] = n - before[call]
 		total += made[call]
 	}
-	if most := 9 + s.slowStarts("TaskRun", "one-a"); total > most || made["create pods"] != 1 || made["create taskruns"] != 1 {
+	if most := 9 + s.slowStarts("one-a"); total > most || made["create pods"] != 1 || made["create taskruns"] != 1 {
 		t.Errorf("the controller made %d calls: %v", total, made)
 	}
 }
