@@ -28,6 +28,7 @@ func TestAPodInTheWayCostsOneWrite(t *testing.T) {
 }
 
 func inTheWay(t *testing.T, goes time.Duration, says string) {
+	t.Helper()
 	c := newCluster(t, oneStep)
 	yes := true
 	first := &corev1.Pod{
