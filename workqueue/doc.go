@@ -88,7 +88,8 @@
 //     at 5 ms. (TestExponentialStaysBetweenNothingAndItsLimit,
 //     TestAPauseWithoutEndDoesNotOverflow, TestCountsDoNotOverflow,
 //     TestForgetBeginsAgainAtTheFirstDelay)
-//  7. After Reset a key owes nothing: no failures, no delay, no backoff.
+//  7. After Reset a key owes nothing: no failures, no delay, no backoff. What is
+//     added after it runs without a delay, even if the run that was at work fails.
 //     (TestResetIsACleanSlate, TestResetWhileProcessing)
 //  8. News go before low keys; of every LowEvery keys handed out while there are
 //     both, one is low. (TestNewsGoBeforeTheInitialList,
@@ -96,7 +97,7 @@
 //  9. Namespaces that have keys ready take turns, in each lane: a key waits for
 //     at most one turn of each other namespace, and for its own namespace's
 //     earlier keys. Keys of one namespace and lane run in the order in which
-//     they became ready. (TestNamespacesTakeTurns,
+//     they became ready, but for claim 17. (TestNamespacesTakeTurns,
 //     TestAskingAgainDoesNotCostAReadyKeyItsPlace)
 //  10. ShutDown refuses new keys and drops delayed ones; what is ready or dirty
 //     is handed out still. Drain returns when the last of those is Done.
@@ -132,6 +133,15 @@
 //     its runs, however often a server comes and goes.
 //     (TestReleaseEndsBackoffsOfTheServersTrouble, TestReleasesShareOnePace,
 //     TestReleaseKeepsTheServersPause, TestAReleaseInVainIsNotRepeated)
+//  17. In its namespace's turn a key that somebody wants urgently goes before those
+//     that nobody does, and so does the retry of its run. Of every PlainEvery keys
+//     of a namespace handed out while there are both, one is of the latter. Another
+//     namespace does not notice. So in a flood what is at work ends before more is
+//     begun. (TestUrgentKeysGoBeforeTheirNamespacesOthers,
+//     TestAPlainKeyIsServedWhileUrgentOnesNeverEnd,
+//     TestTheRetryOfAnUrgentRunIsAheadToo,
+//     TestUrgentKeysDoNotCostOtherNamespacesTheirTurn,
+//     TestInAFloodWhatHasEndedDoesNotWaitForWhatHasNotBegun)
 //
 // It does not promise that a key runs at its due time when all workers are
 // busy, nor any order between two namespaces' keys, nor that it survives the

@@ -44,6 +44,7 @@ func (q *Queue[K]) Explain(key K) Explanation {
 	q.tellLocked(e, q.nowLocked())
 	x := Explanation{
 		State:    e.state(),
+		Ahead:    e.wish.is(ahead),
 		Low:      e.wish.is(ofLow),
 		Failures: int(e.failures),
 		Causes:   appendCauses(nil, e.causes, q.epoch),

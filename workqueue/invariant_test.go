@@ -48,6 +48,13 @@ func (q *Queue[K]) inOrder(t *testing.T) {
 			t.Fatalf("%d keys hang among those that are %s, where %d should", n[0], place, n[1])
 		}
 	}
+	lined := 0
+	for _, tenant := range q.ready.tenants {
+		lined += tenant.line[news].len() + tenant.line[low].len()
+	}
+	if lined != counts[Ready] {
+		t.Fatalf("%d keys stand in line, and %d are ready", lined, counts[Ready])
+	}
 	for tenant, n := range tenants {
 		if tenant.keys != n || q.ready.tenants[tenant.name] != tenant {
 			t.Fatalf("tenant %q has %d keys, and says %d", tenant.name, n, tenant.keys)

@@ -18,10 +18,9 @@ type lanes[K comparable] struct {
 	passed int
 }
 
-// lane gives each tenant (a namespace, usually) one key in turn, and each
-// tenant's keys in the order in which they became ready. So one namespace's
-// flood of 10,000 keys costs another's single key one turn of each tenant that
-// has something ready, and not 10,000.
+// lane gives each tenant (a namespace, usually) one key in turn. So one
+// namespace's flood of 10,000 keys costs another's single key one turn of each
+// tenant that has something ready, and not 10,000.
 type lane[K comparable] struct {
 	first, last *tenant[K] // the ring: who is served next, who is served last
 	n           int        // keys in the lane
@@ -34,11 +33,17 @@ type tenant[K comparable] struct {
 	line [2]line[K]
 }
 
-// line is a tenant's keys in one lane. The tenant is in the lane's ring while it
-// has some. One that lost its only key to the other lane stays there, without
-// any, until its turn.
+// line is a tenant's keys in one lane: those that are ahead, which go first, so
+// that what is at work ends before more is begun, and the others; each in the
+// order in which they came there. Other tenants do not notice.
+//
+// The tenant is in the lane's ring while it has some. One that lost its only key
+// to the other lane stays there, without any, until its turn.
 type line[K comparable] struct {
-	keys   list[K]
+	ahead, plain list[K]
+	// passed is how many of those ahead have gone out past a plain one that
+	// waited, since the last plain one did.
+	passed int
 	inRing bool
 	next   *tenant[K] // in the ring
 }
@@ -58,14 +63,14 @@ func (l *lanes[K]) push(e *entry[K]) {
 	if !line.inRing {
 		lane.queue(e.tenant, which)
 	}
-	line.keys.push(e)
+	line.of(e).push(e)
 	lane.n++
 }
 
 func (l *lanes[K]) remove(e *entry[K]) {
 	which := laneOf(e)
 	lane := &l.lane[which]
-	e.tenant.line[which].keys.remove(e)
+	e.tenant.line[which].of(e).remove(e)
 	if lane.n--; lane.n == 0 {
 		lane.clear(which)
 	}
@@ -73,25 +78,25 @@ func (l *lanes[K]) remove(e *entry[K]) {
 
 // pop takes the next key: news first, but one key of every lowEvery is a low
 // one while both lanes have some.
-func (l *lanes[K]) pop(lowEvery int) *entry[K] {
+func (l *lanes[K]) pop(lowEvery, plainEvery int) *entry[K] {
 	if l.lane[low].n == 0 {
-		return l.lane[news].pop(news)
+		return l.lane[news].pop(news, plainEvery)
 	}
 	if l.lane[news].n == 0 || l.passed >= lowEvery-1 {
 		l.passed = 0
-		return l.lane[low].pop(low)
+		return l.lane[low].pop(low, plainEvery)
 	}
 	l.passed++
-	return l.lane[news].pop(news)
+	return l.lane[news].pop(news, plainEvery)
 }
 
-func (l *lane[K]) pop(which int) *entry[K] {
+func (l *lane[K]) pop(which, plainEvery int) *entry[K] {
 	for l.first != nil {
 		t := l.first
 		line := &t.line[which]
 		l.first, line.next, line.inRing = line.next, nil, false
-		e := line.keys.pop()
-		if line.keys.n > 0 {
+		e := line.pop(plainEvery)
+		if line.len() > 0 {
 			l.queue(t, which)
 		}
 		if e == nil {
@@ -103,6 +108,29 @@ func (l *lane[K]) pop(which int) *entry[K] {
 		return e
 	}
 	return nil
+}
+
+func (l *line[K]) len() int { return l.ahead.n + l.plain.n }
+
+func (l *line[K]) of(e *entry[K]) *list[K] {
+	if e.wish.is(ahead) {
+		return &l.ahead
+	}
+	return &l.plain
+}
+
+// pop takes the next key: one that is ahead, but one key of every plainEvery is
+// a plain one while there are both.
+func (l *line[K]) pop(plainEvery int) *entry[K] {
+	if l.plain.n == 0 {
+		return l.ahead.pop()
+	}
+	if l.ahead.n == 0 || l.passed >= plainEvery-1 {
+		l.passed = 0
+		return l.plain.pop()
+	}
+	l.passed++
+	return l.ahead.pop()
 }
 
 // queue puts t at the end of the ring.

@@ -37,8 +37,11 @@ type modelKey struct {
 	delays        []modelDelay
 	backoffs      []modelDelay
 	asked, allLow bool
+	ahead         bool // somebody asked by AddUrgent, or it is the retry of such a run
 	ranLow        bool
+	ranAhead      bool
 	ranReleased   bool // the run at work came because of a Release
+	renewed       bool // the run at work is that of an object before a Reset
 	failures      int
 	told          []string // the events that the next run has to account for, in order
 }
@@ -53,17 +56,20 @@ type modelDelay struct {
 	released bool          // it has
 }
 
-// A modelLane knows the order in which each namespace's keys became ready, and
-// how many turns others have had while a namespace was waiting.
+// A modelLane knows the order in which each namespace's keys became ready, and those
+// of them that are ahead came to be so, how many turns others have had while a
+// namespace was waiting, and how many keys have gone past its plain ones.
 type modelLane struct {
-	keys  map[string][]string
-	turns map[string]map[string]int
+	keys   map[string]map[bool][]string // by whether they are ahead
+	turns  map[string]map[string]int
+	passed map[string]int
 }
 
 const (
-	modelLowEvery = 3
-	modelCauses   = 3
-	modelGap      = 7 * time.Millisecond
+	modelLowEvery   = 3
+	modelPlainEvery = 3
+	modelCauses     = 3
+	modelGap        = 7 * time.Millisecond
 )
 
 var modelNames = []string{"a/1", "a/2", "a/3", "b/1", "b/2", "c/1"}
@@ -76,16 +82,20 @@ func newModel(t *testing.T) *model {
 	t.Helper()
 	m := &model{t: t, keys: map[string]*modelKey{}}
 	m.q = workqueue.New(workqueue.Config[string]{
-		Limiter:   modelLimiter,
-		LowEvery:  modelLowEvery,
-		MaxCauses: modelCauses,
-		Namespace: func(k string) string { return k[:1] },
+		Limiter:    modelLimiter,
+		LowEvery:   modelLowEvery,
+		PlainEvery: modelPlainEvery,
+		MaxCauses:  modelCauses,
+		Namespace:  func(k string) string { return k[:1] },
 	})
 	for _, k := range modelNames {
 		m.keys[k] = &modelKey{}
 	}
 	for i := range m.lanes {
-		m.lanes[i] = modelLane{map[string][]string{}, map[string]map[string]int{}}
+		m.lanes[i] = modelLane{map[string]map[bool][]string{}, map[string]map[string]int{}, map[string]int{}}
+		for _, k := range modelNames {
+			m.lanes[i].keys[k[:1]] = map[bool][]string{}
+		}
 	}
 	return m
 }
@@ -179,40 +189,54 @@ func (k *modelKey) state() workqueue.State {
 }
 
 func (k *modelKey) clear() {
-	*k = modelKey{held: k.held, ranLow: k.ranLow, ranReleased: k.ranReleased, failures: k.failures}
+	*k = modelKey{held: k.held, ranLow: k.ranLow, ranAhead: k.ranAhead, ranReleased: k.ranReleased, renewed: k.renewed, failures: k.failures}
 }
 
 // news notes a wish to run now, and says for whom.
-func (m *model) news(name, event string, low bool) *modelKey {
-	k := m.ask(name, low)
+func (m *model) news(name, event string, low, ahead bool) *modelKey {
+	k := m.ask(name, low, ahead)
 	k.told = append(k.told, event)
 	return k
 }
 
 // ask notes one wish; what kind it is of is noted by the caller.
-func (m *model) ask(name string, low bool) *modelKey {
+func (m *model) ask(name string, low, ahead bool) *modelKey {
 	k := m.keys[name]
-	if k.ready && k.allLow && !low {
-		m.leave(1, name)
-		m.enter(0, name)
+	moves := k.ready && (k.allLow && !low || !k.ahead && ahead)
+	if moves {
+		m.leave(name)
 	}
 	k.allLow = low && (k.allLow || !k.asked)
+	k.ahead = k.ahead || ahead
 	k.asked = true
+	if moves {
+		m.enter(name)
+	}
 	return k
 }
 
-func (m *model) enter(lane int, name string) {
-	l, ns := m.lanes[lane], name[:1]
-	if len(l.keys[ns]) == 0 {
-		l.turns[ns] = map[string]int{}
+// lane is the number of the one that a key that is ready lies in.
+func (k *modelKey) lane() int {
+	if k.allLow {
+		return 1
 	}
-	l.keys[ns] = append(l.keys[ns], name)
+	return 0
 }
 
-func (m *model) leave(lane int, name string) {
-	l, ns := m.lanes[lane], name[:1]
-	i := slices.Index(l.keys[ns], name)
-	l.keys[ns] = slices.Delete(l.keys[ns], i, i+1)
+func (m *model) enter(name string) {
+	k, ns := m.keys[name], name[:1]
+	l := m.lanes[k.lane()]
+	if l.of(ns) == 0 {
+		l.turns[ns] = map[string]int{}
+	}
+	l.keys[ns][k.ahead] = append(l.keys[ns][k.ahead], name)
+}
+
+func (m *model) leave(name string) {
+	k, ns := m.keys[name], name[:1]
+	keys := m.lanes[k.lane()].keys[ns]
+	i := slices.Index(keys[k.ahead], name)
+	keys[k.ahead] = slices.Delete(keys[k.ahead], i, i+1)
 }
 
 // settle puts keys whose time has come into their lanes.
@@ -228,13 +252,8 @@ func (m *model) settle() {
 		if first == "" {
 			return
 		}
-		k := m.keys[first]
-		k.ready = true
-		lane := 0
-		if k.allLow {
-			lane = 1
-		}
-		m.enter(lane, first)
+		m.keys[first].ready = true
+		m.enter(first)
 	}
 }
 
@@ -244,13 +263,10 @@ func (m *model) got(name string, causes []workqueue.Cause) {
 	if k == nil || !k.ready {
 		m.fatalf("Get returned %q, which is not ready", name)
 	}
-	lane := 0
-	if k.allLow {
-		lane = 1
-	}
-	m.checkLane(lane)
-	m.checkTurn(lane, name)
-	m.leave(lane, name)
+	m.checkLane(k.lane())
+	m.checkTurn(k.lane(), name)
+	m.checkLine(k.lane(), name)
+	m.leave(name)
 	if got, want := accountOf(causes), account(k.told); got != want {
 		m.fatalf("the causes of %s are %s; the model says %s", name, got, want)
 	}
@@ -260,7 +276,7 @@ func (m *model) got(name string, causes []workqueue.Cause) {
 		}
 	}
 	d := k.pending()
-	k.held, k.ranLow, k.ranReleased = true, k.allLow, d != nil && d.released
+	k.held, k.ranLow, k.ranAhead, k.ranReleased, k.renewed = true, k.allLow, k.ahead, d != nil && d.released, false
 	k.clear()
 }
 
@@ -283,12 +299,9 @@ func (m *model) checkLane(lane int) {
 
 func (m *model) checkTurn(lane int, name string) {
 	l, ns := m.lanes[lane], name[:1]
-	if l.keys[ns][0] != name {
-		m.fatalf("Get returned %s before %s, which was ready sooner", name, l.keys[ns][0])
-	}
 	l.turns[ns] = map[string]int{}
-	for other, keys := range l.keys {
-		if other == ns || len(keys) == 0 {
+	for other := range l.keys {
+		if other == ns || l.of(other) == 0 {
 			continue
 		}
 		if l.turns[other][ns]++; l.turns[other][ns] > 1 {
@@ -297,12 +310,34 @@ func (m *model) checkTurn(lane int, name string) {
 	}
 }
 
+// checkLine: within a namespace, first those that are ahead, but for every third, and
+// each kind in its order.
+func (m *model) checkLine(lane int, name string) {
+	l, ns, ahead := m.lanes[lane], name[:1], m.keys[name].ahead
+	keys := l.keys[ns]
+	if want := len(keys[true]) > 0 && (len(keys[false]) == 0 || l.passed[ns] < modelPlainEvery-1); ahead != want {
+		m.fatalf("Get returned %s, ahead: %v, where %v are ahead and %v are not, and %d have passed", name, ahead, keys[true], keys[false], l.passed[ns])
+	}
+	if first := keys[ahead][0]; first != name {
+		m.fatalf("Get returned %s before %s, which was there sooner", name, first)
+	}
+	switch {
+	case !ahead:
+		l.passed[ns] = 0
+	case len(keys[false]) > 0:
+		l.passed[ns]++
+	}
+}
+
 func (l modelLane) len() (n int) {
-	for _, keys := range l.keys {
-		n += len(keys)
+	for ns := range l.keys {
+		n += l.of(ns)
 	}
 	return n
 }
+
+// of is how many keys a namespace has there.
+func (l modelLane) of(ns string) int { return len(l.keys[ns][true]) + len(l.keys[ns][false]) }
 
 func (m *model) done(name string) {
 	k := m.keys[name]
@@ -318,6 +353,7 @@ func (m *model) done(name string) {
 func (m *model) reset(name string) {
 	k := m.keys[name]
 	k.failures = 0
+	k.renewed = k.held
 	if !k.ready && !k.atOnce() {
 		k.clear()
 	}
@@ -344,27 +380,27 @@ func (m *model) step(op, arg int, name string) {
 		m.sayf("Add %s", name)
 		m.q.Add(name, c)
 		if !ignored {
-			m.news(name, c.Event, false).plain = true
+			m.news(name, c.Event, false, false).plain = true
 		}
 	case 1:
 		m.sayf("AddLow %s", name)
 		m.q.AddLow(name, c)
 		if !ignored {
-			m.news(name, c.Event, true).plain = true
+			m.news(name, c.Event, true, false).plain = true
 		}
 	case 2:
 		m.sayf("AddUrgent %s", name)
 		m.q.AddUrgent(name, c)
 		if !ignored {
-			m.news(name, c.Event, false).urgent = true
+			m.news(name, c.Event, false, true).urgent = true
 		}
 	case 3:
 		m.sayf("AddAfter %s %v", name, d)
 		m.q.AddAfter(name, d, c)
 		if !ignored && d == 0 {
-			m.news(name, c.Event, false).plain = true
+			m.news(name, c.Event, false, false).plain = true
 		} else if !ignored {
-			m.ask(name, false)
+			m.ask(name, false, false)
 			k.delays = append(k.delays, modelDelay{due: m.now + d, event: c.Event})
 		}
 	case 4:
@@ -414,8 +450,8 @@ func (m *model) step(op, arg int, name string) {
 
 func (m *model) fail(name string, counts bool, backoff modelDelay) {
 	k := m.keys[name]
-	m.ask(name, k.held && k.ranLow)
-	if !k.ready {
+	m.ask(name, k.held && k.ranLow, k.held && k.ranAhead)
+	if !k.ready && !(k.renewed && k.atOnce()) {
 		k.backoffs = append(k.backoffs, backoff)
 	}
 	if counts || k.failures == 0 {
@@ -502,6 +538,9 @@ func (m *model) compare() {
 		if x.Low != k.allLow {
 			m.fatalf("%s is of the low lane: %v, the model says %v", name, x.Low, k.allLow)
 		}
+		if x.Ahead != k.ahead {
+			m.fatalf("%s is ahead: %v, the model says %v", name, x.Ahead, k.ahead)
+		}
 	}
 	if got := m.q.Len(); got != ready {
 		m.fatalf("Len = %d, the model says %d", got, ready)
@@ -555,7 +594,7 @@ func (m *model) fatalf(format string, args ...any) {
 // ShutDown only now and then.
 var weights = []int{0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 9, 9, 9, 11, 11, 11, 11, 12, 12, 12}
 
-// Claims 1 to 12, 15 and 16, for any order of calls.
+// Claims 1 to 12 and 15 to 17, for any order of calls.
 func TestQueueAgreesWithTheModel(t *testing.T) {
 	const runs, steps = 150, 300
 	for seed := range uint64(runs) {
@@ -581,6 +620,8 @@ func TestQueueAgreesWithTheModel(t *testing.T) {
 // The same with moves chosen by the fuzzer: two bytes each.
 func FuzzQueueAgreesWithTheModel(f *testing.F) {
 	f.Add([]byte("\x00\x00\x07\x00\x00\x01\x04\x00\x08\x00\x09\x20\x07\x00\x08\x00"))
+	f.Add([]byte("\x00\x00\x00\x01\x02\x02\x02\x01\x07\x00\x04\x02\x08\x02\x07\x00\x08\x01\x09\x20\x07\x00\x07\x00"))
+	f.Add([]byte("\x00\x00\x07\x00\x06\x00\x00\x00\x04\x00\x08\x00\x07\x00\x08\x00"))
 	f.Add([]byte("\x01\x00\x01\x03\x00\x05\x07\x00\x02\x01\x07\x00\x0a\x00\x08\x00"))
 	f.Fuzz(func(t *testing.T, moves []byte) {
 		synctest.Test(t, func(t *testing.T) {

@@ -36,10 +36,12 @@ func (q *Queue[K]) fail(key K, atLeast, atMost time.Duration, trouble bool, c *C
 	delay = max(min(delay, atMost), atLeast, 0)
 	now := q.nowLocked()
 	w := wish{state: BackingOff, due: after(now, delay)}
-	if e.hold != nil && e.hold.low {
-		w.marks = ofLow
+	var brought mark // of the run that has failed
+	if e.hold != nil {
+		brought = e.hold.marks
 	}
-	if trouble && (e.hold == nil || !e.hold.released) {
+	w.marks = brought & place
+	if trouble && brought&released == 0 {
 		w.floor = floorOf(now, atLeast)
 	}
 	q.askLocked(e, w, c, now)
@@ -64,10 +66,10 @@ func (q *Queue[K]) askLocked(e *entry[K], w wish, c *Cause, now int64) {
 }
 
 func (q *Queue[K]) acceptLocked(e *entry[K], w wish, c *Cause, now int64) {
-	next := merge(e.hold != nil, e.wish, w)
+	next := merge(e.held(), e.wish, w)
 	same := next.sameTime(e.wish)
 	q.noteLocked(e, w, !same, c, now)
-	if same && next.is(ofLow) == e.wish.is(ofLow) {
+	if same && next.marks&place == e.wish.marks&place {
 		e.wish = next // it keeps its place
 		return
 	}
@@ -173,7 +175,7 @@ func (q *Queue[K]) next(ctx context.Context) (key K, h *hold, err error) {
 			q.passOnLocked()
 			return key, nil, err
 		}
-		if e := q.ready.pop(q.cfg.LowEvery); e != nil {
+		if e := q.ready.pop(q.cfg.LowEvery, q.cfg.PlainEvery); e != nil {
 			q.takeLocked(e, q.laterLocked(now))
 			return e.key, e.hold, nil
 		}
@@ -190,7 +192,7 @@ func (q *Queue[K]) takeLocked(e *entry[K], now int64) {
 	q.counts[Ready]--
 	waited := now - e.wish.due
 	h := q.holdLocked()
-	h.started, h.low, h.released = now, e.wish.is(ofLow), e.wish.is(released)
+	h.started, h.marks, h.renewed = now, e.wish.marks, false
 	h.reasons, e.causes = e.causes, nil
 	e.hold, e.wish = h, wish{}
 	q.hangLocked(e, now)

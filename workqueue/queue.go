@@ -45,6 +45,12 @@ type Config[K comparable] struct {
 	// leaves news seven eighths of the workers after a restart. 1 serves the
 	// low lane first.
 	LowEvery int
+	// PlainEvery is the aging bound within a namespace: of every PlainEvery keys
+	// of it that are handed out while both wait, keys that somebody wants
+	// urgently and keys of the same lane that nobody does, one is of the latter.
+	// Default: 4. A run that was begun ends once, so that in a flood half would
+	// do. 1 serves the latter first.
+	PlainEvery int
 	// MaxCauses bounds the causes kept for one run of one key; the last of them
 	// counts the others. Default: 8. The least is 2.
 	MaxCauses int
@@ -65,6 +71,9 @@ func (c Config[K]) withDefaults() Config[K] {
 	}
 	if c.LowEvery <= 0 {
 		c.LowEvery = 8
+	}
+	if c.PlainEvery <= 0 {
+		c.PlainEvery = 4
 	}
 	if c.MaxCauses <= 0 {
 		c.MaxCauses = 8
@@ -139,10 +148,12 @@ func (q *Queue[K]) AddLow(key K, c Cause) {
 
 // AddUrgent is Add for news that make the last failure void (the spec was
 // changed, the object is being deleted, its pod has ended): it ends a backoff,
-// and a failure of the run at work does not push it back. News that the
-// reconcile itself makes must not be urgent, or a failing key spins.
+// and a failure of the run at work does not push it back. In its namespace the
+// key goes before those that nobody wants urgently, now and when its run fails
+// and is tried again. News that the reconcile itself makes must not be urgent, or
+// a failing key spins.
 func (q *Queue[K]) AddUrgent(key K, c Cause) {
-	q.ask(key, wish{state: Ready, marks: urgent}, &c)
+	q.ask(key, wish{state: Ready, marks: urgent | ahead}, &c)
 }
 
 // AddAfter asks for a run after d; at once if d is not positive. The earliest
@@ -209,7 +220,8 @@ func (q *Queue[K]) Forget(key K) {
 
 // Reset gives key a clean slate, for a new object (another UID) under an old
 // name: its failures, and any delay or backoff with its causes, belonged to the
-// one before. A key that is ready or dirty stays so. Follow it by an Add.
+// one before. A key that is ready or dirty stays so. Follow it by an Add, which
+// the run at work, the old object's, does not push back if it fails.
 func (q *Queue[K]) Reset(key K) {
 	hash := q.keys.hash(key)
 	q.mu.Lock()
@@ -221,6 +233,9 @@ func (q *Queue[K]) Reset(key K) {
 	q.countLocked(e, 0)
 	if e.wish.state != Ready {
 		q.dropLocked(e)
+	}
+	if e.hold != nil {
+		e.hold.renewed = true
 	}
 	q.trimLocked()
 }

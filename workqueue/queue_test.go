@@ -531,7 +531,7 @@ func TestResetWhileProcessing(t *testing.T) {
 		r.get("ns/a")
 		r.AddAfter("ns/a", time.Hour, because("requeue-after"))
 		r.Reset("ns/a")
-		r.AddUrgent("ns/a", because("new"))
+		r.Add("ns/a", because("new"))
 		r.AddRateLimited("ns/a", because("retry")) // the old run fails, late
 		r.Done("ns/a")
 		r.is("ns/a", workqueue.Ready)
@@ -652,6 +652,73 @@ func TestNamespacesTakeTurns(t *testing.T) {
 		r.Add("quiet/2", because("create"))
 		r.Add("calm/1", because("create"))
 		for _, k := range []string{"flood/0", "quiet/1", "calm/1", "flood/1", "quiet/2", "flood/2", "flood/3"} {
+			r.run(k)
+		}
+	})
+}
+
+// Claim 17. What has ended is written down before more is begun.
+func TestUrgentKeysGoBeforeTheirNamespacesOthers(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		for _, k := range []string{"ns/a", "ns/b", "ns/c"} {
+			r.Add(k, because("create"))
+		}
+		r.AddUrgent("ns/d", because("ended"))
+		r.AddUrgent("ns/b", because("ended")) // which was there already
+		for _, k := range []string{"ns/d", "ns/b", "ns/a", "ns/c"} {
+			r.run(k)
+		}
+		r.empty()
+	})
+}
+
+// Claim 17: the wait begins anew with each plain key, and an urgent one that comes while
+// its key is at work goes first as well.
+func TestAPlainKeyIsServedWhileUrgentOnesNeverEnd(t *testing.T) {
+	story(t, workqueue.Config[string]{PlainEvery: 3}, func(r *rig) {
+		for i := range 3 {
+			r.Add(fmt.Sprint("ns/plain-", i), because("create"))
+		}
+		r.AddUrgent("ns/x", because("ended"))
+		r.AddUrgent("ns/y", because("ended"))
+		for _, k := range []string{"ns/x", "ns/y", "ns/plain-0", "ns/x", "ns/y", "ns/plain-1", "ns/x", "ns/y", "ns/plain-2", "ns/x"} {
+			r.get(k)
+			if k == "ns/x" || k == "ns/y" {
+				r.AddUrgent(k, because("ended"))
+			}
+			r.Done(k)
+		}
+	})
+}
+
+// Claim 17: a server that had no time for what a run came to is asked again before it is
+// asked for more; and who comes after its end has no part in that.
+func TestTheRetryOfAnUrgentRunIsAheadToo(t *testing.T) {
+	story(t, workqueue.Config[string]{}, func(r *rig) {
+		r.AddUrgent("ns/a", because("ended"))
+		r.fail("ns/a")
+		r.Add("ns/b", because("create"))
+		r.readyAfter("ns/a", time.Second)
+		r.Add("ns/c", because("create"))
+		r.run("ns/a")
+		r.Add("ns/a", because("update"))
+		for _, k := range []string{"ns/b", "ns/c", "ns/a"} {
+			r.run(k)
+		}
+		r.empty()
+	})
+}
+
+// Claims 9 and 17: in one namespace everything is urgent, and the others do not notice.
+func TestUrgentKeysDoNotCostOtherNamespacesTheirTurn(t *testing.T) {
+	cfg := workqueue.Config[string]{Namespace: func(k string) string { ns, _, _ := strings.Cut(k, "/"); return ns }}
+	story(t, cfg, func(r *rig) {
+		for i := range 1000 {
+			r.AddUrgent(fmt.Sprint("busy/", i), because("ended"))
+		}
+		r.Add("quiet/1", because("create"))
+		r.Add("quiet/2", because("create"))
+		for _, k := range []string{"busy/0", "quiet/1", "busy/1", "quiet/2", "busy/2"} {
 			r.run(k)
 		}
 	})

@@ -49,8 +49,11 @@ type mark uint8
 
 const (
 	urgent   mark = 1 << iota // of Ready: a failure does not push it back
+	ahead                     // one who asks for it did so urgently, or it is the retry of such a run
 	ofLow                     // all who ask for it are of the low lane
 	released                  // it is the end of a backoff that Release has shortened
+
+	place = ahead | ofLow // these say where in the lanes it is
 )
 
 func (w wish) is(m mark) bool { return w.marks&m != 0 }
@@ -61,9 +64,10 @@ func (w wish) delayed() bool { return w.state == Waiting || w.state == BackingOf
 func (w wish) sameTime(v wish) bool { return w.state == v.state && w.due == v.due }
 
 // merge is the state machine. It says what a key does next, which was to do
-// have, when somebody asks for ask; held tells whether a worker has the key. The
-// first rule, who asks first gets what he asks for, is apart from the others
-// since it is the one that nearly every Add comes to.
+// have, when somebody asks for ask; held tells whether a worker has the key, and
+// works for the object that it stands for now. The first rule, who asks first gets
+// what he asks for, is apart from the others since it is the one that nearly every
+// Add comes to.
 func merge(held bool, have, ask wish) wish {
 	if have.state == Idle {
 		return ask
@@ -73,7 +77,7 @@ func merge(held bool, have, ask wish) wish {
 
 func combine(held bool, have, ask wish) wish {
 	next := choose(held, have, ask)
-	next.marks = next.marks&^ofLow | ask.marks&have.marks&ofLow
+	next.marks = next.marks&^ofLow | ask.marks&have.marks&ofLow | (ask.marks|have.marks)&ahead
 	if next.state == Ready && have.state == Ready {
 		next.due = have.due
 	}
@@ -137,11 +141,11 @@ type entry[K comparable] struct {
 
 // hold is what there is to know about a key while a worker has it.
 type hold struct {
-	started  int64
-	low      bool    // it came through the low lane
-	released bool    // it came because of a Release
-	reasons  *reason // of the run; they do not change
-	causes   []Cause // the same, for the worker
+	started int64
+	marks   mark    // of the wish that brought it
+	renewed bool    // by Reset since: what its run comes to is not the next object's
+	reasons *reason // of the run; they do not change
+	causes  []Cause // the same, for the worker
 }
 
 // tell makes the causes, which the worker may read until Done. The worker does
@@ -150,6 +154,9 @@ func (h *hold) tell(epoch time.Time) []Cause {
 	h.causes = appendCauses(h.causes[:0], h.reasons, epoch)
 	return h.causes
 }
+
+// held tells whether a worker has the key for the object that it stands for now.
+func (e *entry[K]) held() bool { return e.hold != nil && !e.hold.renewed }
 
 func (e *entry[K]) state() State {
 	switch {

@@ -90,8 +90,9 @@ type Stats struct {
 // Explanation is what the queue knows about one key.
 type Explanation struct {
 	State State
-	// Low: its next run will come through the low lane.
-	Low bool
+	// Ahead: its next run goes before those of its namespace that nobody wants
+	// urgently. Low: it comes through the low lane.
+	Ahead, Low bool
 	// Failures since the last Forget or Reset.
 	Failures int
 	// Due is when it becomes ready; zero unless a delay or a backoff is
