@@ -18,9 +18,10 @@
 //     happened to them, so they must not stand before those to whom something
 //     has. (TestEnqueueChoosesTheLane)
 //  3. Enqueue marks as urgent what makes an old failure void: an object that
-//     was created, deleted, marked for deletion, or whose generation moved.
-//     Such a key runs even while it backs off. For a created one the queue is
-//     told to forget the failures of the object that had its name before.
+//     was deleted, marked for deletion, or whose generation moved. Such a key
+//     runs even while it backs off, and before those of its namespace that have
+//     only been made. For a created object the queue is told to forget the
+//     failures of the one that had its name before.
 //     (TestEnqueueChoosesTheLane, TestRecreatedObjectStartsClean,
 //     TestUrgentNewsOfTheObject)
 //  4. EnqueueOwner and EnqueueMapped mark nothing as urgent by themselves. Most

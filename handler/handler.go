@@ -13,17 +13,20 @@ import (
 type Queue interface {
 	// Add asks for a run, after the backoff if there is one.
 	Add(types.NamespacedName, workqueue.Cause)
-	// AddUrgent asks for a run now, whatever has failed before.
+	// AddUrgent asks for a run now, whatever has failed before, and before those that
+	// are only asked for.
 	AddUrgent(types.NamespacedName, workqueue.Cause)
 	// AddLow asks for a run when nobody has news.
 	AddLow(types.NamespacedName, workqueue.Cause)
-	// Reset forgets the failures of an object that is gone.
+	// Reset forgets the failures of an object that is gone, those to come of its run
+	// that is at work included.
 	Reset(types.NamespacedName)
 }
 
 // Enqueue adds the key of the object itself. The source is the resource's name,
 // as causes show it. Whatever one of the urgent predicates passes is urgent,
-// besides what always is (the package's third claim).
+// besides what always is (the package's third claim). A created object is not: there
+// is no failure of its own, and nothing of it is at work that others should wait for.
 func Enqueue(source string, q Queue, urgent ...predicate.Func) func(indexer.Change) {
 	to := target{source, q, predicate.Or(append(urgent, voidsFailures)...)}
 	return func(c indexer.Change) {
@@ -72,11 +75,11 @@ func WhenElse(p predicate.Func, handle, otherwise func(indexer.Change)) func(ind
 // done by its reconcile: those write no spec.
 func voidsFailures(c indexer.Change) bool {
 	switch c.Type {
-	case indexer.Created, indexer.Deleted:
+	case indexer.Deleted:
 		return true
 	case indexer.Updated:
 		return predicate.GenerationChanged(c)
-	case indexer.Generic:
+	case indexer.Created, indexer.Generic:
 	}
 	return false
 }

@@ -95,7 +95,7 @@ func TestEnqueueChoosesTheLane(t *testing.T) {
 	h(resynced(one))
 	b.expect(t, "low default/a: taskruns resync 1→1")
 	h(created(one))
-	b.expect(t, "reset default/a", "urgent default/a: taskruns create →1")
+	b.expect(t, "reset default/a", "add default/a: taskruns create →1")
 	h(updated(one, status))
 	b.expect(t, "add default/a: taskruns update 1→2")
 	h(updated(status, spec))
@@ -118,7 +118,7 @@ func TestRecreatedObjectStartsClean(t *testing.T) {
 	b.expect(t,
 		"urgent default/a: taskruns delete 1→",
 		"reset default/a",
-		"urgent default/a: taskruns create →5")
+		"add default/a: taskruns create →5")
 }
 
 const (
