@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -195,13 +196,14 @@ func (s *share) followCustomRuns() {
 }
 
 // followPods of runs: each wakes the TaskRun that owns it, with every change of its
-// status, since here the news is the status. One that is gone does not wait for a
-// backoff to end.
+// status, since here the news is the status. One that has ended or is gone does not wait
+// for a backoff to end, nor behind runs that have not begun.
 func (s *share) followPods() {
+	phase := wire.NewFacetOf[corev1.Pod]("status.phase")
 	asked := s.from("pods", "Pod", wire.Protobuf)
-	asked.LabelSelector = taskrun.PodSelector
+	asked.LabelSelector, asked.Facets = taskrun.PodSelector, []wire.Facet{phase}
 
-	onPod := handler.When(s.waiting.isOver, handler.EnqueueOwner("pods", kindOf(crds.KindTaskRun), s.taskRunQueue, gone))
+	onPod := handler.When(s.waiting.isOver, handler.EnqueueOwner("pods", kindOf(crds.KindTaskRun), s.taskRunQueue, gone, podEnds(phase)))
 	s.pods = s.chain(s.api.core, "pods", asked, handler.When(gone, s.onPodGone), onPod)
 	s.pods.live = s.working.owner
 }
@@ -209,6 +211,17 @@ func (s *share) followPods() {
 func kindOf(kind string) schema.GroupKind { return schema.GroupKind{Group: crds.Group, Kind: kind} }
 
 func gone(c indexer.Change) bool { return c.Type == indexer.Deleted }
+
+// podEnds is a predicate: it passes the end of a pod, by its phase.
+func podEnds(phase wire.Facet) predicate.Func {
+	ended := func(pod *wire.Object) bool {
+		in, _ := pod.Facet(phase)
+		return in == string(corev1.PodSucceeded) || in == string(corev1.PodFailed)
+	}
+	return func(c indexer.Change) bool {
+		return c.New != nil && ended(c.New) && (c.Old == nil || !ended(c.Old))
+	}
+}
 
 // lookUp is for what runs refer to: it is looked up, and wakes nobody.
 func (s *share) lookUp() {
