@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"millrace/fifo"
 	"millrace/indexer"
 	"millrace/reconcile/pipelinerun"
@@ -71,6 +73,40 @@ func TestOfBothKindsRunsThatHaveNotEndedGoFirst(t *testing.T) {
 		kind.chain.tell(created(runOf(t, kind.facets, "goes-on", "Unknown", ""), true))
 		if first := next(t, kind.queue); first != "goes-on" || kind.queue.Len() != 2 {
 			t.Errorf("%s: the first is %q, and %d are left", kind.chain.Name(), first, kind.queue.Len())
+		}
+	}
+}
+
+// podOf is the pod of a run, in a phase.
+func podOf(t *testing.T, run, phase string) *wire.Object {
+	t.Helper()
+	o, err := wire.NewScanner(wire.NewFacetOf[corev1.Pod]("status.phase")).Scan(wire.JSON, fmt.Appendf(nil, `{"metadata":{"namespace":"ci","name":"%[1]s-pod","uid":"%[1]s-pod","resourceVersion":"1",
+		"ownerReferences":[{"apiVersion":"tekton.dev/v1","kind":"TaskRun","name":%[1]q,"uid":%[1]q,"controller":true}]},"status":{"phase":%[2]q}}`, run, phase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// In a flood a run whose pod has ended is not to wait for all others to begin. What else
+// its pod tells can wait, so that it is one reconcile; and so can what is told again of a
+// pod that has ended.
+func TestARunWhosePodHasEndedGoesBeforeThoseThatHaveNotBegun(t *testing.T) {
+	s := wired(t, nil)
+	s.waiting.over.Store(true)
+	s.taskRuns.tell(created(runOf(t, s.ofTask, "waits", "Unknown", ""), false))
+	for _, pod := range []struct{ run, before, after string }{
+		{"works", "Pending", "Running"},
+		{"is-over", "Succeeded", "Succeeded"},
+		{"succeeds", "Running", "Succeeded"},
+		{"fails", "Pending", "Failed"},
+	} {
+		o := podOf(t, pod.run, pod.after)
+		s.pods.tell(indexer.Change{Type: indexer.Updated, Key: o.Key(), Old: podOf(t, pod.run, pod.before), New: o})
+	}
+	for _, want := range []string{"succeeds", "fails", "waits", "works", "is-over"} {
+		if got := next(t, s.taskRunQueue); got != want {
+			t.Errorf("the next is %q, want %q", got, want)
 		}
 	}
 }
