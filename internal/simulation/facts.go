@@ -33,7 +33,8 @@ type Facts struct {
 
 	Troubles
 
-	Quits []Quit // of processes
+	Quits []Quit          // of processes
+	dead  map[string]bool // processes that were killed
 
 	logs  lockedBuffer
 	links []*apiserver.Link
@@ -84,7 +85,7 @@ type Stop struct {
 func newFacts(w *World) *Facts {
 	return &Facts{
 		Begun: w.begun, Runs: map[types.UID]*Run{}, PipelineRuns: map[types.UID]*PipelineRun{}, Faults: map[string]int{}, PodsMade: map[types.UID]int{}, ClaimsMade: map[types.UID]int{}, claims: map[types.NamespacedName]bool{},
-		Held: map[string]int{}, Newest: map[string]uint64{},
+		Held: map[string]int{}, Newest: map[string]uint64{}, dead: map[string]bool{},
 		RenewDeadline: w.setting.RenewDeadline, RetryPeriod: w.setting.RetryPeriod,
 		Troubles: Troubles{Grants: w.setting.Grants, Used: map[Grant]int{}},
 	}

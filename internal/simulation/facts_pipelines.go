@@ -30,11 +30,13 @@ type Child struct {
 	making
 }
 
-// made counts a PipelineRun's runs by task.
+// made counts a PipelineRun's runs by task, but for those of which nobody knows any more.
 func (p *PipelineRun) made() map[string]int {
 	made := map[string]int{}
 	for _, c := range p.Children {
-		made[c.Task]++
+		if !c.forgotten {
+			made[c.Task]++
+		}
 	}
 	return made
 }
@@ -82,6 +84,9 @@ func (f *Facts) seeChild(e apiserver.Exchange, done func(*apiserver.Object) bool
 				p.fails(c, e)
 			}
 			c.Over = c.Over || over
+			if e.After == nil {
+				f.forgets(p, c)
+			}
 		}
 	}
 }

@@ -25,24 +25,41 @@ type making struct {
 	by       string
 	followed bool
 	unheard  bool // the answer was lost, and nobody was at the PipelineRun while the child was there
+	met      bool // by another process than its maker, which was at the PipelineRun while the child was there
+	// forgotten: it is gone, its maker had died before, nobody else has met it, and the
+	// PipelineRun did not tell of it. It is as if it had never been.
+	forgotten bool
 }
 
 // heard takes note that a process is at the run: what it has of children it can find.
-func (p *PipelineRun) heard() {
+func (p *PipelineRun) heard(actor string) {
 	for _, c := range p.Children {
 		c.unheard = c.unheard && c.Over
+		c.metBy(actor)
 	}
 }
+
+func (c *Child) metBy(actor string) { c.met = c.met || c.by != actor }
 
 // untold counts the children that its status need not tell of: they went before anybody
 // could have heard that they had been made, or came when nobody wrote it any more.
 func (p *PipelineRun) untold(told []crds.ChildStatusReference) (n int) {
 	for _, c := range p.Children {
-		if (c.unheard && c.Over || c.Late) && !slices.ContainsFunc(told, func(r crds.ChildStatusReference) bool { return r.Name == c.Key.Name }) {
+		if c.forgotten || (c.unheard && c.Over || c.Late) && !tells(told, c) {
 			n++
 		}
 	}
 	return n
+}
+
+func tells(told []crds.ChildStatusReference, c *Child) bool {
+	return slices.ContainsFunc(told, func(r crds.ChildStatusReference) bool { return r.Name == c.Key.Name })
+}
+
+// forgets takes note that a child is gone.
+func (f *Facts) forgets(p *PipelineRun, c *Child) {
+	told := apiserver.As[crds.PipelineRun](p.Last).Status.ChildReferences
+	c.forgotten = f.dead[c.by] && !c.met && !tells(told, c)
 }
 
 // notBegun are tasks of the graph that did not begin, and rightly so: what fails stops
@@ -83,7 +100,7 @@ func (p *PipelineRun) expected() map[string]int {
 func (f *Facts) shown(e apiserver.Exchange) {
 	answered := e.Verb != "watch" && e.Code == 200 && !e.Lost
 	if program(e.Actor) && answered && listsChildren(e.Request) {
-		f.heardIn(e.Key.Namespace)
+		f.heardIn(e.Key.Namespace, e.Actor)
 	}
 	if e.Resource != "pipelineruns" || !program(e.Actor) || !answered && !e.Writes() {
 		return
@@ -93,7 +110,7 @@ func (f *Facts) shown(e apiserver.Exchange) {
 			p.shownTo[e.Actor] = true
 		}
 		if e.Key == p.Key {
-			p.heard()
+			p.heard(e.Actor)
 		}
 	}
 }
@@ -104,17 +121,23 @@ func listsChildren(r apiserver.Request) bool {
 	return r.Verb == "list" && r.Key.Namespace != "" && r.Only == "" && slices.Contains([]string{"taskruns", "customruns", "pipelineruns"}, r.Resource)
 }
 
-func (f *Facts) heardIn(namespace string) {
+func (f *Facts) heardIn(namespace, actor string) {
 	for _, p := range f.PipelineRuns {
 		if p.Key.Namespace == namespace {
-			p.heard()
+			p.heard(actor)
 		}
 	}
 }
 
-// told takes note that a watch has shown a process the run.
+// told takes note that a watch has shown a process the run, or a child.
 func (f *Facts) told(e apiserver.Event) {
-	if e.Watch.Resource != "pipelineruns" || e.Object == nil {
+	if e.Object == nil {
+		return
+	}
+	if p := f.parent(e.Object); p != nil && p.Children[e.Object.GetUID()] != nil {
+		p.Children[e.Object.GetUID()].metBy(e.Watch.Actor)
+	}
+	if e.Watch.Resource != "pipelineruns" {
 		return
 	}
 	if p := f.PipelineRuns[e.Object.GetUID()]; p != nil {

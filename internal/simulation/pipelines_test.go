@@ -27,6 +27,28 @@ var plantedInPipelines = map[string][]twins{
 	}, {
 		func(l *tale) { l.pipeline("run", "a", "a ends", "b") },
 		func(l *tale) { l.pipeline("run", "a", "b") },
+	}, {
+		// Of what nobody knows any more there may be another.
+		func(l *tale) { l.madeAgain(true, nothing) },
+		func(l *tale) { l.madeAgain(false, nothing) }, // who has made it lives
+	}, {
+		func(l *tale) { l.madeAgain(true, nothing) },
+		func(l *tale) { l.madeAgain(true, func() { l.pipeline("told") }) }, // the PipelineRun tells of it
+	}, {
+		func(l *tale) { l.madeAgain(true, nothing) },
+		func(l *tale) {
+			l.madeAgain(true, func() { // and who comes next has seen the run, and so could find it
+				l.facts.see(apiserver.Exchange{Request: apiserver.Request{Actor: successor, Verb: "list", Resource: "taskruns", Key: types.NamespacedName{Namespace: "blue"}}, Code: 200})
+			})
+		},
+	}, {
+		func(l *tale) { l.madeAgain(true, nothing) },
+		func(l *tale) {
+			l.madeAgain(true, func() { // or its watch has shown it
+				child, _ := l.server.Object("taskruns", types.NamespacedName{Namespace: "blue", Name: "p-a"})
+				l.facts.told(apiserver.Event{Watch: apiserver.Request{Actor: successor, Resource: "taskruns"}, Object: child})
+			})
+		},
 	}},
 	"I4": {{
 		func(l *tale) { l.pipeline("run", "starts", "told", "ends") },
@@ -148,6 +170,17 @@ func (l *tale) unheard(meanwhile func()) {
 	l.deaf = false
 	meanwhile()
 	l.childGone("b")
+}
+
+// madeAgain is a run of a, whose maker dies or does not. Something happens, a goes, and is made
+// again by the next process.
+func (l *tale) madeAgain(dies bool, meanwhile func()) {
+	l.Helper()
+	l.pipeline("run", "a")
+	meanwhile()
+	l.facts.dead[leader] = dies
+	l.childGone("a")
+	l.must(l.server.Actor(successor).Create("taskruns", l.childOf("a")))
 }
 
 func (l *tale) childGone(task string) {

@@ -131,6 +131,9 @@ func (w *World) bury(actor string) {
 	for _, p := range w.alive {
 		if p.actor == actor && !p.dead {
 			p.dead = true
+			w.mu.Lock()
+			w.facts.dead[actor] = true
+			w.mu.Unlock()
 			w.notef("%s is dead", actor)
 			p.stop() // its goroutines have to go, though they can tell nobody anything
 			w.again(p)
