@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -229,6 +230,33 @@ func TestAFailedRunNamesNoChildThatWasNotMade(t *testing.T) {
 	for _, ref := range w.run.Status.ChildReferences {
 		if w.child(ref.Name) == nil {
 			t.Errorf("%s is named, and was not made", ref.Name)
+		}
+	}
+}
+
+// How many runs a matrix has may be known only when other tasks have ended. The bound
+// holds all the same, before the first of them is made, and for tasks that are tried beside
+// it, and the run says what was too much.
+func TestAMatrixThatTurnsOutTooLargeIsRefusedWhole(t *testing.T) {
+	for _, values := range []int{2, 3, 10_000} {
+		w := newWorld(t, parse(t, tooManyLater))
+		w.config.MaxMatrix = 2
+		w.reconcile()
+		w.end("run-first", "Succeeded", crds.TaskRunResult{Name: "r", Value: crds.NewArray(strings.Split(strings.Repeat("v,", values-1)+"v", ",")...)})
+		w.reconcile()
+		if values <= 2 {
+			if w.child("run-c-0") == nil || w.child("run-c-1") == nil || w.run.IsDone() {
+				t.Errorf("of %d values: %+v, and the run is at %+v", values, w.children, w.run.Succeeded())
+			}
+			continue
+		}
+		if len(w.children) != 1 {
+			t.Errorf("of %d values: something was made: %+v", values, w.children)
+		}
+		end := w.run.Succeeded()
+		if end.Status != corev1.ConditionFalse || end.Reason != string(crds.PipelineRunReasonInvalidMatrixParameterTypes) ||
+			!strings.Contains(end.Message, `expected 0 <= combinations of the matrix of pipelineTask "c" <= 2, and there are more`) {
+			t.Errorf("of %d values: the run ends with %+v", values, end)
 		}
 	}
 }
