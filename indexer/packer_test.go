@@ -240,13 +240,19 @@ func TestReadersAndSweepsMeetAFirstList(t *testing.T) {
 				if o, ok := x.Object(pods[i%len(pods)].Key()); ok && o.ResourceVersion() != pods[i%len(pods)].ResourceVersion() {
 					t.Errorf("%s is read as %s", pods[i%len(pods)], o)
 				}
+				time.Sleep(50 * time.Microsecond)
 			}
 		})
 	}
 	all.Go(func() {
-		for ctx.Err() == nil {
-			if err := packer.Sweep(ctx); err != nil {
-				t.Error(err)
+		// The list waits for each sweep, and goes on between two: else there would be as
+		// many as it has objects, and on one processor they took minutes.
+		for next := 0; ctx.Err() == nil; time.Sleep(50 * time.Microsecond) {
+			if n := x.Stats().Objects; n >= min(next, len(pods)) {
+				next = n + 50
+				if err := packer.Sweep(ctx); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	})
@@ -259,6 +265,9 @@ func TestReadersAndSweepsMeetAFirstList(t *testing.T) {
 	}
 	q.Commit("600")
 	<-x.Synced()
+	for i := 0; i < 5000 && x.Stats().Packs == 0; i++ { // which is up to the scheduler
+		time.Sleep(time.Millisecond)
+	}
 	stop()
 	all.Wait()
 	if s := x.Stats(); s.Objects != 600 || s.Packs == 0 {
