@@ -58,7 +58,10 @@ func Example() {
 // no more keys are taken, the reconcile goes on until the drain timeout, then
 // its ctx ends, and Run returns when it has returned.
 func Example_shuttingDown() {
-	q := workqueue.New(workqueue.Config[types.NamespacedName]{Name: "foo"})
+	q := workqueue.New(workqueue.Config[types.NamespacedName]{
+		Name:    "foo",
+		Limiter: workqueue.Exponential(time.Minute, time.Hour), // of what was interrupted, which has failed
+	})
 	signalled, signal := context.WithCancel(context.Background())
 	begun := make(chan struct{})
 	slow := func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
