@@ -59,8 +59,10 @@ func Example() {
 // its ctx ends, and Run returns when it has returned.
 func Example_shuttingDown() {
 	q := workqueue.New(workqueue.Config[types.NamespacedName]{
-		Name:    "foo",
-		Limiter: workqueue.Exponential(time.Minute, time.Hour), // of what was interrupted, which has failed
+		Name: "foo",
+		// What is interrupted has failed. It is dropped as a key that backs off, unless it is
+		// ready again by then, as after 5 ms it may be.
+		Limiter: workqueue.Exponential(time.Minute, time.Hour),
 	})
 	signalled, signal := context.WithCancel(context.Background())
 	begun := make(chan struct{})
