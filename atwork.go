@@ -28,8 +28,8 @@ func newAtWork(runs *indexer.Indexer, succeeded wire.Facet) atWork {
 // count is how many are at work.
 func (w atWork) count() int { return w.byEnd.Len(false) }
 
-// run says whether a run has not ended. One whose facets are not known is
-// taken for one that has not.
+// run says whether a run has not ended. One of which that is not known is taken for one
+// that has not: of one that has come past the scanner, or has conditions by the thousand.
 func (w atWork) run(o interface {
 	Facet(wire.Facet) (string, bool)
 },

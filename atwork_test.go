@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,6 +79,34 @@ func TestAtWorkIsWhatHasNotEnded(t *testing.T) {
 		}
 		if got := working.owner(pod); got != live {
 			t.Errorf("somebody is at work for the pod of [%s]: %t, want %t", owners, got, live)
+		}
+	}
+}
+
+// Whoever cancels a run may say why at any length, and name it as he likes: a run that has
+// ended with more of that than is kept of an object has ended all the same. Else it would
+// be at work for good, as the metrics count it, stay plain in the cache, and go before
+// those that wait, after each restart.
+func TestARunWithMuchToSayHasEndedAllTheSame(t *testing.T) {
+	const run = `{"metadata":{"namespace":"ci","name":"%[1]s","uid":"%[1]s","resourceVersion":"1",
+			"annotations":{"millrace.dev/status-message":"%[3]s"},"labels":{"tekton.dev/pipelineTask":"%[3]s"}},
+		"spec":{"status":"Cancelled","statusMessage":"%[3]s"},
+		"status":{"conditions":[{"type":"Succeeded","status":"%[2]s","reason":"%[3]s"}]}}`
+	for what, facets := range map[string]pipelinerun.Facets{"TaskRuns": pipelinerun.TaskRunFacets(), "PipelineRuns": pipelinerun.InnerFacets()} {
+		store := indexer.New(what)
+		w := newAtWork(store, wire.NewFacet("status.conditions[type=Succeeded].status"))
+		for name, status := range map[string]string{"good": "True", "bad": "False", "goes-on": "Unknown"} {
+			o, err := wire.NewScanner(facets.List()...).Scan(wire.JSON, fmt.Appendf(nil, run, name, status, strings.Repeat("x", 2048)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ended := status != "Unknown"; w.run(o) == ended {
+				t.Errorf("%s: %s is at work: %t", what, name, ended)
+			}
+			keep(store, o)
+		}
+		if n := w.count(); n != 1 {
+			t.Errorf("%d %s are at work, want 1", n, what)
 		}
 	}
 }

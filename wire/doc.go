@@ -92,8 +92,9 @@
 //     copied once, without what is cut. (TestALentObjectIsTheOneThatComesAlone,
 //     TestWhatIsCutOutOfALentObjectIsItsOwn, TestOneCopyIsMadeOfAnEvent)
 //  12. A Facet is what decoding and looking would find, or it says that it is not
-//     known: of an object that came past its Scanner, and of one that has more
-//     than 1 KiB of them. (FuzzFacets, FuzzProtobufFacets,
+//     known: of an object that came past its Scanner, where it has no room in the
+//     1 KiB that an object has for them, and of one with more than a thousand
+//     values. (FuzzFacets, FuzzProtobufFacets,
 //     TestFacetsAreDecodeAndLookForRandomObjects,
 //     TestTheListsOfAMessageThatComesTwiceAreOne, TestWhoseFacetsAreNotKnownIsTold,
 //     TestWhatIsNotKnownInProtobufIsTold, TestNoMoreThanAKibibyteOfFacetsIsKnown)

@@ -181,9 +181,6 @@ func TestWhoseFacetsAreNotKnownIsTold(t *testing.T) {
 	for what, o := range map[string]*wire.Object{
 		"read alone":               scan(t, results(1, 1)),
 		"without such a facet":     facetsOf(t, results(1, 1), wire.NewFacet(`spec.z`)),
-		"one long value":           facetsOf(t, results(1, 1020), name, other),
-		"a hostile value":          facetsOf(t, results(1, 1<<20), other, name),
-		"many values":              facetsOf(t, results(300, 3), name, other),
 		"a hostile number of them": facetsOf(t, results(100000, 0), name, other),
 	} {
 		for _, f := range []wire.Facet{name, other} {
@@ -193,6 +190,29 @@ func TestWhoseFacetsAreNotKnownIsTold(t *testing.T) {
 			if v, known := o.FacetValues(f); known || v != nil {
 				t.Errorf("%s: %s is %.40q, %v", what, f, v, known)
 			}
+		}
+	}
+	// What has no room is not known, and what has some is, whichever comes first.
+	for what, o := range map[string]*wire.Object{
+		"one long value":  facetsOf(t, results(1, 1025), name, other),
+		"a hostile value": facetsOf(t, results(1, 1<<20), other, name),
+		"many values":     facetsOf(t, results(300, 3), name, other),
+	} {
+		if v, known := o.Facet(name); known || v != "" {
+			t.Errorf("%s: it is %.40q, %v", what, v, known)
+		}
+		if v, known := o.FacetValues(name); known || v != nil {
+			t.Errorf("%s: it is %.40q, %v", what, v, known)
+		}
+		if v, known := o.Facet(other); !known || v != "y" {
+			t.Errorf("%s: beside it is %q, %v", what, v, known)
+		}
+		values := make([]string, 2)
+		if o.Facets([]wire.Facet{other, name}, values) || values[1] != "" {
+			t.Errorf("%s: both are known: %.40q", what, values)
+		}
+		if bytes := o.Own().Size(); bytes > len(o.Bytes())+2<<10 {
+			t.Errorf("%s: %d bytes are held of %d", what, bytes, len(o.Bytes()))
 		}
 	}
 	for what, o := range map[string]*wire.Object{
@@ -214,11 +234,19 @@ func TestNoMoreThanAKibibyteOfFacetsIsKnown(t *testing.T) {
 	a := wire.NewFacet(`a`)
 	for size := range 20 {
 		size += 1010
-		fits := 3+size+3 <= 1<<10 // how many, how long, the text; how many, how long, 0
-		for _, last := range []struct{ path, member string }{{`b[#]`, ``}, {`b[#]`, `,"b":[]`}, {`b`, `,"b":"0"`}} {
-			raw := fmt.Sprintf(`{"a":%q%s}`, strings.Repeat("x", size), last.member)
-			if _, known := facetsOf(t, raw, a, wire.NewFacet(last.path)).Facet(a); known != fits {
-				t.Errorf("a text of %d bytes and %s: known %t", size, last.path, known)
+		first := 3+size <= 1<<10            // how many, how long, the text
+		last := !first || 3+size+3 <= 1<<10 // how many, how long, 0
+		for _, other := range []struct{ path, member string }{{`b[#]`, ``}, {`b[#]`, `,"b":[]`}, {`b`, `,"b":"0"`}} {
+			raw := fmt.Sprintf(`{"a":%q%s}`, strings.Repeat("x", size), other.member)
+			b := wire.NewFacet(other.path)
+			o := facetsOf(t, raw, a, b)
+			one, knownFirst := o.Facet(a)
+			two, knownLast := o.Facet(b)
+			if knownFirst != first || knownLast != last || knownFirst != (len(one) == size) || knownLast != (two == "0") {
+				t.Errorf("a text of %d bytes and %s: known %t, of %d bytes, and %t, %q", size, other.path, knownFirst, len(one), knownLast, two)
+			}
+			if all := o.Facets([]wire.Facet{b, a}, make([]string, 2)); all != (first && last) {
+				t.Errorf("a text of %d bytes and %s: both are known: %t", size, other.path, all)
 			}
 		}
 	}
@@ -308,7 +336,7 @@ func checkFacets(t *testing.T, raw []byte) {
 	values := make([]string, len(fuzzFacets))
 	all := o.Facets(fuzzFacets, values)
 	for i, f := range fuzzFacets {
-		if one, known := o.Facet(f); one != values[i] || known != all {
+		if one, known := o.Facet(f); one != values[i] || all && !known {
 			t.Fatalf("%s is %q, %v, and %q, %v together with the others, in\n%s", f, one, known, values[i], all, raw)
 		}
 	}

@@ -11,13 +11,17 @@ import (
 // where a name should be must not find it in the memory of every reader.
 const maxFacets = 1 << 10
 
+// unkept stands for how many values a facet has of which none is kept: more than fit.
+const unkept = 1<<14 - 1
+
 // Facet is the value of a facet, of several the first, "" if there is none.
 //
 // It is known if the object has come through a Scanner that has this facet; in
 // protobuf, one that NewFacetOf has made. It is not known of any other object,
-// such as one that the function Scan has read; nor if the
-// facets of the object are longer than 1 KiB together: then none of them is
-// kept. Who is told so decodes the object.
+// such as one that the function Scan has read. Nor is one known that has no room:
+// the facets of an object have 1 KiB together, and are given it in the order in which
+// the Scanner has them; of an object with more than a thousand values none is. Who is
+// told so decodes the object.
 func (o *Object) Facet(f Facet) (value string, known bool) {
 	return firstValue(o.values(f))
 }
@@ -94,12 +98,10 @@ func (t *facetTree) values(text string, f Facet, of Format) (values string, know
 		return "", false
 	}
 	for range i {
-		var n uint64
-		for n, text = cutNumber(text); n > 0; n-- {
-			_, text = cutValue(text)
-		}
+		_, _, text = cutValues(text)
 	}
-	return text, true
+	n, _ := cutNumber(text)
+	return text, n != unkept
 }
 
 // all finds the first value of each of a list of facets.
@@ -109,17 +111,11 @@ func (t *facetTree) all(text string, list []Facet, values []string, of Format) (
 	}
 	found := 0
 	for i, name := range t.facets {
-		n, rest := cutNumber(text)
-		first := ""
-		for k := range n {
-			var value string
-			if value, rest = cutValue(rest); k == 0 {
-				first = value
-			}
-		}
-		text = rest
+		var first string
+		var known bool
+		first, known, text = cutValues(text)
 		for j := range list {
-			if list[j].def != nil && list[j].def.text == name && (of != Protobuf || t.inProtobuf[i]) {
+			if known && list[j].def != nil && list[j].def.text == name && (of != Protobuf || t.inProtobuf[i]) {
 				values[j] = first
 				found++
 			}
@@ -130,7 +126,7 @@ func (t *facetTree) all(text string, list []Facet, values []string, of Format) (
 
 func firstValue(values string, known bool) (string, bool) {
 	n, rest := cutNumber(values)
-	if n == 0 {
+	if n == 0 || !known {
 		return "", known
 	}
 	value, _ := cutValue(rest)
@@ -139,7 +135,7 @@ func firstValue(values string, known bool) (string, bool) {
 
 func allValues(values string, known bool) ([]string, bool) {
 	n, rest := cutNumber(values)
-	if n == 0 {
+	if n == 0 || !known {
 		return nil, known
 	}
 	list := make([]string, n)
@@ -161,37 +157,57 @@ func cutNumber(text string) (n uint64, rest string) {
 	}
 }
 
+// cutValues takes one facet, and tells its first value, and whether its values are kept.
+func cutValues(text string) (first string, known bool, rest string) {
+	n, rest := cutNumber(text)
+	if n == unkept {
+		return "", false, rest
+	}
+	for k := range n {
+		var value string
+		if value, rest = cutValue(rest); k == 0 {
+			first = value
+		}
+	}
+	return first, true, rest
+}
+
 func cutValue(text string) (value, rest string) {
 	n, rest := cutNumber(text)
 	return rest[:n], rest[n:]
 }
 
-// encode appends what was noted of an object's facets, or nothing if that is too
-// long.
+// encode appends what was noted of an object's facets, or nothing if that was too much.
+// A facet that has no room is left out, and others that come after it are not.
 func (t *facetTree) encode(to []byte, l *lexer, m *meta) []byte {
 	if t == nil || m.tooMany {
 		return to
 	}
-	from := len(to)
+	room := len(to) + maxFacets
 	for i := range t.facets {
-		n := 0
-		for _, note := range m.noted {
-			if note.facet == i {
-				n++
-			}
+		before := len(to)
+		if to = t.encodeOne(to, i, l, m); len(to) > room {
+			to = binary.AppendUvarint(to[:before], unkept)
+			room += len(to) - before // it says that nothing is kept
 		}
-		if n == 0 && t.numbers[i] {
-			to = append(to, 1, 1, '0') // a list that is not there has no items
-		} else {
-			to = binary.AppendUvarint(to, uint64(n))
+	}
+	return to
+}
+
+func (t *facetTree) encodeOne(to []byte, i int, l *lexer, m *meta) []byte {
+	n := 0
+	for _, note := range m.noted {
+		if note.facet == i {
+			n++
 		}
-		for _, note := range m.noted {
-			if note.facet == i {
-				to = note.append(to, l)
-			}
-		}
-		if len(to)-from > maxFacets {
-			return to[:from]
+	}
+	if n == 0 && t.numbers[i] {
+		return append(to, 1, 1, '0') // a list that is not there has no items
+	}
+	to = binary.AppendUvarint(to, uint64(n))
+	for _, note := range m.noted {
+		if note.facet == i {
+			to = note.append(to, l)
 		}
 	}
 	return to
