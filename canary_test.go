@@ -14,7 +14,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"millrace/crds"
 	"millrace/fifo"
@@ -109,4 +113,21 @@ func TestMetricsTellNoSecrets(t *testing.T) {
 			}
 		}
 	})
+}
+
+// clientOver is the reconciler's client, with that in the place of a network.
+func clientOver(t *testing.T, server http.RoundTripper) taskrun.Client {
+	t.Helper()
+	rc := &rest.Config{Host: "http://server.example", QPS: -1, Transport: server}
+	core, err := typedcorev1.NewForConfig(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc.APIPath, rc.GroupVersion = "/apis", &schema.GroupVersion{Group: crds.Group, Version: crds.Version}
+	rc.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	tekton, err := rest.RESTClientFor(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taskrun.NewAPIClient(tekton, core)
 }

@@ -1,85 +1,62 @@
-package main_test
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
+	"golang.org/x/sync/errgroup"
 
-	"millrace/crds"
-	"millrace/fifo"
-	"millrace/handler"
-	"millrace/indexer"
-	"millrace/reconcile"
-	"millrace/reconcile/taskrun"
 	"millrace/wire"
-	"millrace/workqueue"
 )
 
-// A wheel is the chain of TaskRuns as it is wired here, behind the reflector and
-// before a server that counts what it is asked.
+// A wheel is everything as it is wired, behind the reflectors and before a server that
+// nobody should need.
 type wheel struct {
-	t       *testing.T
-	fifo    *fifo.FIFO
-	runs    *indexer.Indexer
-	pods    *indexer.Indexer
-	asked   counting
-	woken   map[string]int // reconciles, by what they were for
-	planned int            // of them, those that did not know the run yet
+	*share
+
+	t      *testing.T
+	server counting
 }
 
-// counting is a server that nobody should need: it counts, and refuses.
-type counting struct{ requests []string }
+// counting is a server that counts, and refuses.
+type counting struct{ asked atomic.Int64 }
 
-func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.requests = append(c.requests, r.Method+" "+r.URL.Path)
+func (c *counting) RoundTrip(*http.Request) (*http.Response, error) {
+	c.asked.Add(1)
 	return nil, errors.New("nobody is here")
 }
 
-// turn has so many runs that have ended go through a wheel once; then tell does
-// with it what it likes.
-func turn(t *testing.T, runs int, tell func(w *wheel)) {
+// turn has the first lists go through a wheel that works already, which fill fills; then
+// tell does with it what it likes.
+func turn(t *testing.T, fill, tell func(w *wheel)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &wheel{t: t, runs: indexer.New(crds.ResourceTaskRuns), pods: indexer.New("pods"), woken: map[string]int{}}
-		w.fifo = fifo.New(w.runs, fifo.Config{})
-		queue := workqueue.New(workqueue.Config[types.NamespacedName]{})
-		gate := reconcile.NewGate()
-		reconciler := taskrun.New(taskrun.Config{EntrypointImage: "entry"}, taskrun.Parts{
-			Caches: w.caches(), Client: clientOver(t, &w.asked), Gate: gate,
-			Trace: taskrun.Trace{Planned: func(types.NamespacedName, taskrun.Plan) { w.planned++ }},
-		})
-		pool := reconcile.NewPool("taskrun", queue, func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-			for _, cause := range reconcile.Causes(ctx) {
-				w.woken[cause.Event]++
-			}
-			return reconciler.Reconcile(ctx, key)
-		}, reconcile.PoolConfig{Workers: 1, Gate: gate})
+		w := &wheel{t: t}
+		w.share = wired(t, &w.server)
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		go func() { ended <- w.runs.Run(ctx, w.fifo, handler.Enqueue(crds.ResourceTaskRuns, queue)) }()
-		go func() { ended <- pool.Run(ctx) }()
-		w.fifo.Begin()
-		for i := range runs {
-			w.check(w.fifo.Item(completed(t, i, i+1)))
+		parts, ctx := errgroup.WithContext(ctx)
+		parts.Go(func() error { return w.work(ctx) })
+		synctest.Wait() // from here on handlers enqueue
+		for _, c := range w.chains() {
+			parts.Go(func() error { return c.Run(ctx, c.fifo, c.handlers...) })
+			c.fifo.Begin()
 		}
-		w.fifo.Commit("100000")
+		fill(w)
+		for _, c := range w.chains() {
+			c.fifo.Commit("100000")
+		}
 		synctest.Wait()
 		tell(w)
 		cancel()
-		for range 2 {
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				w.check(err)
-			}
+		if err := parts.Wait(); !errors.Is(err, context.Canceled) {
+			w.check(err)
 		}
 	})
 }
@@ -91,48 +68,67 @@ func (w *wheel) check(err error) {
 	}
 }
 
-func (w *wheel) caches() taskrun.Caches {
-	return taskrun.Caches{
-		TaskRun:  indexer.Read[crds.TaskRun](w.runs).Get,
-		Head:     indexer.Read[taskrun.Head](w.runs).Get,
-		Known:    w.runs.Known,
-		Pod:      indexer.Read[corev1.Pod](w.pods).Get,
-		KnownPod: w.pods.Known,
-		TaskRuns: w.runs,
-		Pods:     w.pods,
+// woken is for how many events of a kind the workers of a controller have been woken.
+func (w *wheel) woken(controller, cause string) int {
+	w.t.Helper()
+	row := regexp.MustCompile(fmt.Sprintf(`(?m)^reconcile_trigger_total{cause="%s",controller="%s"} (\d+)$`, cause, controller))
+	found := row.FindStringSubmatch(scraped(w.program.registry))
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(found[1])
+	w.check(err)
+	return n
+}
+
+// costs is what all has cost so far: who makes a plan decodes the run, and pods of runs
+// that have ended are read too, if there are any; there are none.
+func (w *wheel) costs(taskRuns, pipelineRuns int64) {
+	w.t.Helper()
+	for _, c := range []struct {
+		chain
+		want int64
+	}{{w.taskRuns, taskRuns}, {w.pipelineRuns, pipelineRuns}, {w.pods, 0}} {
+		if got := c.Stats().Decodes; got != c.want {
+			w.t.Errorf("of %s %d were decoded, want %d", c.Name(), got, c.want)
+		}
+	}
+	if n := w.server.asked.Load(); n > 0 {
+		w.t.Errorf("the server was asked %d times", n)
 	}
 }
 
-// clientOver is the reconciler's client, with that in the place of a network.
-func clientOver(t *testing.T, server http.RoundTripper) taskrun.Client {
-	t.Helper()
-	rc := &rest.Config{Host: "http://server.example", QPS: -1, Transport: server}
-	core, err := typedcorev1.NewForConfig(rc)
-	if err != nil {
-		t.Fatal(err)
+// taskRun is the i-th, as Tekton or we left it when it had ended; of the i-th PipelineRun,
+// or of nobody.
+func (w *wheel) taskRun(i, version int, owned bool) *wire.Object {
+	w.t.Helper()
+	owners := ""
+	if owned {
+		owners = fmt.Sprintf(`{"apiVersion":"tekton.dev/v1","kind":"PipelineRun","name":"run-%[1]d","uid":"uid-%[1]d","controller":true}`, i)
 	}
-	rc.APIPath, rc.GroupVersion = "/apis", &schema.GroupVersion{Group: crds.Group, Version: crds.Version}
-	rc.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	tekton, err := rest.RESTClientFor(rc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return taskrun.NewAPIClient(tekton, core)
-}
-
-// completed is the i-th run, as Tekton or we left it when it had ended.
-func completed(t *testing.T, i, version int) *wire.Object {
-	t.Helper()
-	o, err := wire.Scan(wire.JSON, fmt.Appendf(nil, `{"apiVersion":"tekton.dev/v1","kind":"TaskRun",
-		"metadata":{"namespace":"ci","name":"run-%[1]d","uid":"uid-%[1]d","resourceVersion":"%[2]d","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z"},
+	o, err := wire.NewScanner(w.ofTask.List()...).Scan(wire.JSON, fmt.Appendf(nil, `{"apiVersion":"tekton.dev/v1","kind":"TaskRun",
+		"metadata":{"namespace":"ci","name":"run-%[1]d-a","uid":"child-%[1]d","resourceVersion":"%[2]d","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z",
+			"labels":{"tekton.dev/pipelineTask":"a"},"ownerReferences":[%[3]s]},
 		"spec":{"taskSpec":{"steps":[{"name":"a","image":"busybox","script":"true"}]}},
-		"status":{"podName":"run-%[1]d-pod","startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:05Z",
+		"status":{"podName":"run-%[1]d-a-pod","startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:05Z",
 			"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded","lastTransitionTime":"2026-01-01T00:00:05Z"}],
 			"steps":[{"name":"a","container":"step-a","terminated":{"exitCode":0,"reason":"Completed","startedAt":"2026-01-01T00:00:01Z","finishedAt":"2026-01-01T00:00:05Z"}}],
-			"taskSpec":{"steps":[{"name":"a","image":"busybox","script":"true"}]}}}`, i, version))
-	if err != nil {
-		t.Fatal(err)
-	}
+			"taskSpec":{"steps":[{"name":"a","image":"busybox","script":"true"}]}}}`, i, version, owners))
+	w.check(err)
+	return o
+}
+
+// pipelineRun is the i-th, as it was left when it had ended.
+func (w *wheel) pipelineRun(i int) *wire.Object {
+	w.t.Helper()
+	o, err := wire.NewScanner(w.ofPipeline.List()...).Scan(wire.JSON, fmt.Appendf(nil, `{"apiVersion":"tekton.dev/v1","kind":"PipelineRun",
+		"metadata":{"namespace":"ci","name":"run-%[1]d","uid":"uid-%[1]d","resourceVersion":"%[1]d","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z"},
+		"spec":{"pipelineSpec":{"tasks":[{"name":"a","taskSpec":{"steps":[{"image":"busybox","script":"true"}]}}]}},
+		"status":{"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:05Z",
+			"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded","lastTransitionTime":"2026-01-01T00:00:05Z"}],
+			"childReferences":[{"apiVersion":"tekton.dev/v1","kind":"TaskRun","name":"run-%[1]d-a","pipelineTaskName":"a"}],
+			"pipelineSpec":{"tasks":[{"name":"a","taskSpec":{"steps":[{"image":"busybox","script":"true"}]}}]}}}`, i))
+	w.check(err)
 	return o
 }
 
@@ -141,38 +137,47 @@ func completed(t *testing.T, i, version int) *wire.Object {
 // for anything. Only the one that was changed is looked at again.
 func TestAResyncOfTenThousandCompletedRunsWritesNothingAndDecodesNothing(t *testing.T) {
 	const runs = 10_000
-	turn(t, runs, func(w *wheel) {
-		first := w.runs.Stats().Decodes
-		if w.planned != runs || first != runs {
-			t.Fatalf("%d plans and %d decodes at first, for %d runs", w.planned, first, runs)
+	turn(t, func(w *wheel) {
+		for i := range runs {
+			w.check(w.taskRuns.fifo.Item(w.taskRun(i, i+1, false)))
 		}
-		w.fifo.Resync()
+	}, func(w *wheel) {
+		w.costs(runs, 0)
+		w.taskRuns.fifo.Resync()
 		synctest.Wait()
-		if n := w.woken["resync"]; n != runs {
+		if n := w.woken("taskrun", "taskruns resync"); n != runs {
 			t.Errorf("a resync has woken %d runs", n)
 		}
-		w.costs(first, runs)
+		w.costs(runs, 0)
 
-		w.check(w.fifo.Update(completed(t, 7, 100_001)))
+		w.check(w.taskRuns.fifo.Update(w.taskRun(7, 100_001, false)))
 		synctest.Wait()
-		w.costs(first+1, runs+1)
+		w.costs(runs+1, 0)
 	})
 }
 
-// costs is what all has cost so far. Pods of runs that have ended are read too, if
-// there are any: there are none.
-func (w *wheel) costs(decodes int64, plans int) {
-	w.t.Helper()
-	if got := w.runs.Stats().Decodes; got != decodes {
-		w.t.Errorf("%d runs were decoded, want %d", got, decodes)
-	}
-	if w.planned != plans {
-		w.t.Errorf("%d plans were made, want %d", w.planned, plans)
-	}
-	if n := w.pods.Stats().Decodes; n != 0 {
-		w.t.Errorf("%d pods were decoded", n)
-	}
-	if len(w.asked.requests) > 0 {
-		w.t.Errorf("the server was asked %d times: %s ...", len(w.asked.requests), w.asked.requests[0])
-	}
+// A resync of ten thousand PipelineRuns that have ended, each with a TaskRun, wakes
+// each of them, and decodes none and asks the server for nothing, as that of TaskRuns;
+// nor do the TaskRuns, which are told of too, wake a PipelineRun.
+func TestAResyncOfTenThousandCompletedPipelineRunsWritesNothingAndDecodesNothing(t *testing.T) {
+	const runs = 10_000
+	turn(t, func(w *wheel) {
+		for i := range runs {
+			w.check(w.taskRuns.fifo.Item(w.taskRun(i, i+1, true)))
+			w.check(w.pipelineRuns.fifo.Item(w.pipelineRun(i)))
+		}
+	}, func(w *wheel) {
+		w.costs(runs, runs)
+		byChildren := w.woken("pipelinerun", "taskruns create")
+		w.pipelineRuns.fifo.Resync()
+		w.taskRuns.fifo.Resync()
+		synctest.Wait()
+		if n := w.woken("pipelinerun", "pipelineruns resync"); n != runs {
+			t.Errorf("a resync has woken %d runs", n)
+		}
+		if n := w.woken("pipelinerun", "taskruns resync") + w.woken("pipelinerun", "taskruns create") - byChildren; n > 0 {
+			t.Errorf("their children have woken %d runs", n)
+		}
+		w.costs(runs, runs)
+	})
 }
