@@ -224,7 +224,7 @@ func Faults() []Fault {
 			Old: `	return d.write("the run ends: "+condition.Reason, d.ended(status, condition))
 `,
 			New: `	if planted("secret-in-status") {
-		condition.Message += fmt.Sprint(status.Results)
+		condition.Message += invalid("%v", status.Results).message
 	}
 	return d.write("the run ends: "+condition.Reason, d.ended(status, condition))
 `,
