@@ -61,9 +61,11 @@ type Quarantine struct {
 
 // Standing is where a key stands in its queue.
 type Standing struct {
-	State    string `json:"state"`
-	Low      bool   `json:"low,omitempty"`
-	Failures int    `json:"failures,omitempty"`
+	State string `json:"state"`
+	// Ahead: it goes before those of its namespace that nobody wants urgently.
+	Ahead    bool `json:"ahead,omitempty"`
+	Low      bool `json:"low,omitempty"`
+	Failures int  `json:"failures,omitempty"`
 	// Due is when a delay or a backoff ends.
 	Due             time.Time `json:"due,omitzero"`
 	ReadySince      time.Time `json:"readySince,omitzero"`
@@ -236,7 +238,7 @@ func (i *Inspector) look(resource string, key types.NamespacedName) (*Object, *Q
 
 func standing(x workqueue.Explanation) Standing {
 	return Standing{
-		State: x.State.String(), Low: x.Low, Failures: x.Failures,
+		State: x.State.String(), Ahead: x.Ahead, Low: x.Low, Failures: x.Failures,
 		Due: utc(x.Due), ReadySince: utc(x.ReadySince), ProcessingSince: utc(x.ProcessingSince),
 		Next: causesOf(x.Causes), Running: causesOf(x.Running),
 	}

@@ -111,6 +111,34 @@ func TestAReportTellsOfARunAtWorkAndTheNextOne(t *testing.T) {
 	})
 }
 
+// A key that is asked for urgently while it waits says that it goes before others.
+func TestAReportTellsOfAKeyThatGoesAhead(t *testing.T) {
+	bubble(t, func(r *rig) {
+		r.fn = func(context.Context, types.NamespacedName) (reconcile.Result, error) {
+			time.Sleep(time.Second)
+			return reconcile.Result{}, nil
+		}
+		r.queue.Add(build, workqueue.Cause{Source: "test", Event: "update"})
+		synctest.Wait()
+		const ahead = "ready for 0s, ahead of what is not urgent in its namespace"
+		for _, urgent := range []bool{false, true} {
+			ask := r.queue.Add
+			if urgent {
+				ask = r.queue.AddUrgent
+			}
+			ask(build, workqueue.Cause{Source: "test", Event: "update"})
+			report, _ := r.inspector.Explain(r.control, build)
+			var text strings.Builder
+			if err := report.WriteText(&text); err != nil {
+				r.t.Fatal(err)
+			}
+			if report.Queue.Ahead != urgent || strings.Contains(text.String(), ahead) != urgent {
+				r.t.Errorf("urgent %t:\n%s", urgent, text.String())
+			}
+		}
+	})
+}
+
 // Claim 3: a key that is known to nobody is told from one that has only not run.
 func TestAKeyThatNobodyKnows(t *testing.T) {
 	bubble(t, func(r *rig) {

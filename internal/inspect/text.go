@@ -104,6 +104,9 @@ func (s Standing) text(now time.Time) string {
 	if !s.Due.IsZero() {
 		words = append(words, fmt.Sprintf("due at %s, in %s", s.Due.Format(clock), short(s.Due.Sub(now))))
 	}
+	if s.Ahead {
+		words = append(words, "ahead of what is not urgent in its namespace")
+	}
 	if s.Low {
 		words = append(words, "in the low lane")
 	}

@@ -292,7 +292,7 @@ function report(r) {
   $("report").hidden = false;
   $("hint").hidden = true;
   $("report-title").textContent = `${r.controller} ${r.key}`;
-  const q = r.queue, facts = [["queue", q.state + (q.failures ? `, ${q.failures} failures in a row` : "") + (q.low ? ", low lane" : "")]];
+  const q = r.queue, facts = [["queue", q.state + (q.failures ? `, ${q.failures} failures in a row` : "") + (q.ahead ? ", ahead in its namespace" : "") + (q.low ? ", low lane" : "")]];
   if (q.due) facts.push(["due", `${clock(q.due)}, in ${seconds(Math.max(0, (Date.parse(q.due) - Date.parse(r.now)) / 1000))}`]);
   if (r.object.cached) facts.push(["object", `${r.object.resource}, version ${r.object.resourceVersion}, ${bytes(r.object.bytes)} ${r.object.tier}`]);
   else facts.push(["object", `${r.object.resource}: not in the cache`]);
