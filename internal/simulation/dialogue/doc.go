@@ -27,7 +27,8 @@
 //
 //  1. Everything of an answer is compared that is not drawn by the server or told
 //     by its clock: status, encoding, the header's warnings, the whole body
-//     (TestTheModelAnswersAsTheServerDid).
+//     (TestTheModelAnswersAsTheServerDid). How often a watch says the same bookmark
+//     is told by the clock (TestABookmarkThatIsSaidTwiceIsOne).
 //  2. What is drawn has a name in its place. Equal names are equal UIDs, and
 //     resource versions keep their order: v3 comes before v4, and v3+ is a list or a
 //     bookmark that has seen v3, and not v4

@@ -104,3 +104,23 @@ metadata: {resourceVersion: v1+}`,
 		}
 	}
 }
+
+func TestABookmarkThatIsSaidTwiceIsOne(t *testing.T) {
+	const (
+		event    = `{"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":"7"}}}`
+		bookmark = `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}`
+		end      = `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}}`
+	)
+	got := played(t, `{"metadata":{"name":"a","uid":"11111111","resourceVersion":"7"}}`, "["+strings.Join([]string{event, event, bookmark, bookmark, end, bookmark}, ",")+"]")
+	const want = `→ 200 application/json
+- {object: {metadata: {name: a, resourceVersion: v1}}, type: MODIFIED}
+- {object: {metadata: {name: a, resourceVersion: v1}}, type: MODIFIED}
+- {object: {metadata: {resourceVersion: v1+}}, type: BOOKMARK}
+-
+  object: {metadata: {annotations: {k8s.io/initial-events-end: "true"}, resourceVersion: v1+}}
+  type: BOOKMARK
+- {object: {metadata: {resourceVersion: v1+}}, type: BOOKMARK}`
+	if got[1] != want {
+		t.Errorf("got\n%s\nwant\n%s", got[1], want)
+	}
+}
