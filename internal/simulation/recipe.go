@@ -77,7 +77,11 @@ func fromTask(draw draw) (crds.TaskRunSpec, Expect) {
 }
 
 func tooSlow(draw draw) (crds.TaskRunSpec, Expect) {
-	limit := draw(3*time.Second, 9*time.Second, "limit").Round(time.Second)
+	return endless(draw(3*time.Second, 9*time.Second, "limit").Round(time.Second))
+}
+
+// endless is what has so much time, and would take an hour.
+func endless(limit time.Duration) (crds.TaskRunSpec, Expect) {
 	spec := embedded(stepOf("endless", sleeping(time.Hour)))
 	spec.Timeout = &metav1.Duration{Duration: limit}
 	return spec, Expect{Reason: timedOut, Work: limit}
