@@ -186,6 +186,29 @@ func TestALeaseThatCouldNotBeRenewedIsNotGivenBackWhileThereIsWork(t *testing.T)
 }
 
 // The elector asks one thing at a time, and would wait for the whole deadline.
+// A leader that stood still for longer than the Lease lasts is told to stop, or finds that
+// its time is over, before it has looked whose the Lease is now.
+func TestALeaseThatAnotherHasTakenIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{}
+		ctx, stop := context.WithCancel(t.Context())
+		work := func(ctx context.Context) error {
+			<-ctx.Done()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "b", LeaseDurationSeconds: 15}
+			return nil
+		}
+		time.AfterFunc(time.Minute+time.Second, stop) // between two renewals
+		if err := lead(ctx, electing(t), holder{l, "a"}, work, func(error) { t.Error("it was found out before the stop") }); err != nil {
+			t.Fatal(err)
+		}
+		if l.record.HolderIdentity != "b" || slices.Contains(l.diary, "lease given back by a") {
+			t.Errorf("b's Lease is now %q's: %q", l.record.HolderIdentity, l.diary)
+		}
+	})
+}
+
 func TestOneRenewalWithoutAnAnswerDoesNotCostTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lease{}

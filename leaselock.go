@@ -16,6 +16,9 @@ import (
 //
 // And it gives the Lease back only after giveBack: the elector would do so as soon as it
 // could not renew, while the last workers still write. Such a Lease runs out by itself.
+// Nor does it give back another's: the elector would, of what it held when it last looked,
+// though it has just read that somebody else has it. A leader that was stopped for a minute
+// (SIGSTOP) so took the Lease from its successor, and both were at work for 7 seconds.
 //
 // The time counts from the moment before the renewal was sent, so it runs out
 // before that of any replica that has seen the renewal.
@@ -27,6 +30,7 @@ type heldLock struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
+	owner string    // whose it was when it was last read, or written
 	over  bool      // lapsed is closed
 	until time.Time // of giving it back; zero before
 }
@@ -43,13 +47,29 @@ func (h *heldLock) giveBack() {
 	h.until = time.Now().Add(givingBack)
 }
 
-var errStillAtWork = errors.New("the Lease is not given back while there is work in hand")
+var (
+	errStillAtWork = errors.New("the Lease is not given back while there is work in hand")
+	errNotOurs     = errors.New("the Lease is not given back, since another replica has it")
+)
 
-// givenUp tells whether the time to give the Lease back has begun.
-func (h *heldLock) givenUp() bool {
+// mayGiveBack returns why the Lease may not be given back, if that is so.
+func (h *heldLock) mayGiveBack() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.until.IsZero()
+	switch {
+	case h.until.IsZero():
+		return errStillAtWork
+	case h.owner != h.Identity():
+		return errNotOurs
+	default:
+		return nil
+	}
+}
+
+func (h *heldLock) owned(by string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.owner = by
 }
 
 // within bounds one request. While the Lease is held it may take half of the
@@ -68,7 +88,11 @@ func (h *heldLock) within(ctx context.Context) (context.Context, context.CancelF
 func (h *heldLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel := h.within(ctx)
 	defer cancel()
-	return h.Interface.Get(ctx)
+	record, raw, err := h.Interface.Get(ctx)
+	if err == nil {
+		h.owned(record.HolderIdentity)
+	}
+	return record, raw, err //nolint:wrapcheck // as in write
 }
 
 // Create implements resourcelock.Interface.
@@ -82,21 +106,24 @@ func (h *heldLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 }
 
 func (h *heldLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	if record.HolderIdentity != h.Identity() && !h.givenUp() {
-		return errStillAtWork
+	if record.HolderIdentity != h.Identity() {
+		if err := h.mayGiveBack(); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := h.within(ctx)
 	defer cancel()
 	begun := time.Now()
-	err := write(ctx, record)
-	switch {
-	case err != nil:
-	case record.HolderIdentity == h.Identity():
+	if err := write(ctx, record); err != nil {
+		return err //nolint:wrapcheck // The elector looks for what the API server said.
+	}
+	h.owned(record.HolderIdentity)
+	if record.HolderIdentity == h.Identity() {
 		h.renewed(begun)
-	default:
+	} else {
 		h.stop()
 	}
-	return err //nolint:wrapcheck // The elector looks for what the API server said.
+	return nil
 }
 
 func (h *heldLock) renewed(at time.Time) {
