@@ -265,7 +265,7 @@ func TestReadersAndSweepsMeetAFirstList(t *testing.T) {
 	}
 	q.Commit("600")
 	<-x.Synced()
-	for i := 0; i < 5000 && x.Stats().Packs == 0; i++ { // which is up to the scheduler
+	for i := 0; i < 60_000 && x.Stats().Packs == 0; i++ { // which is up to the scheduler
 		time.Sleep(time.Millisecond)
 	}
 	stop()
