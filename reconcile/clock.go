@@ -21,3 +21,13 @@ func StartTime(now time.Time, created metav1.Time) *metav1.Time {
 	}
 	return &at
 }
+
+// CompletionTime is when a run ends that ends now: in whole seconds, and not before it
+// started.
+func CompletionTime(now time.Time, started metav1.Time) *metav1.Time {
+	at := metav1.NewTime(now.Truncate(time.Second))
+	if at.Time.Before(started.Time) {
+		at = started
+	}
+	return &at
+}

@@ -28,3 +28,18 @@ func TestARunStartsByThisMachinesClock(t *testing.T) {
 		}
 	}
 }
+
+// A run whose start is that of a server that is ahead ends then, and not before.
+func TestARunDoesNotEndBeforeItStarted(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 700_000_000, time.UTC)
+	for started, want := range map[time.Duration]time.Duration{
+		-time.Minute:            -700 * time.Millisecond,
+		-700 * time.Millisecond: -700 * time.Millisecond,
+		-time.Millisecond:       -time.Millisecond,
+		30 * time.Second:        30 * time.Second,
+	} {
+		if got := CompletionTime(now, metav1.NewTime(now.Add(started))).Sub(now); got != want {
+			t.Errorf("started in %s, a run ends in %s, want %s", started, got, want)
+		}
+	}
+}

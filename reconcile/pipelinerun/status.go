@@ -2,13 +2,12 @@ package pipelinerun
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile"
 )
 
 func ongoing(reason crds.PipelineRunReason, message string) crds.Condition {
@@ -51,11 +50,7 @@ func (d *decision) ended(status crds.PipelineRunStatus, condition crds.Condition
 	if status.StartTime == nil {
 		status.StartTime = d.startTime()
 	}
-	at := metav1.NewTime(d.now.Truncate(time.Second))
-	if at.Before(status.StartTime) {
-		at = *status.StartTime
-	}
-	status.CompletionTime = &at
+	status.CompletionTime = reconcile.CompletionTime(d.now, *status.StartTime)
 	return status
 }
 

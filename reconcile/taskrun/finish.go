@@ -6,9 +6,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"millrace/crds"
+	"millrace/reconcile"
 )
 
 // refuse ends a run that cannot be run.
@@ -45,15 +45,11 @@ func (d decision) ended(status crds.TaskRunStatus, condition crds.Condition) crd
 	if status.StartTime == nil {
 		status.StartTime = d.startTime()
 	}
-	at := metav1.NewTime(d.now.Truncate(time.Second))
-	if at.Before(status.StartTime) {
-		at = *status.StartTime
-	}
-	status.CompletionTime = &at
+	status.CompletionTime = reconcile.CompletionTime(d.now, *status.StartTime)
 	if condition.Status == corev1.ConditionFalse {
-		status.Steps = endSteps(status.Steps, condition.Reason, at)
+		status.Steps = endSteps(status.Steps, condition.Reason, *status.CompletionTime)
 	}
-	status.Sidecars = endSidecars(status.Sidecars, condition.Reason, at)
+	status.Sidecars = endSidecars(status.Sidecars, condition.Reason, *status.CompletionTime)
 	return status
 }
 
