@@ -199,7 +199,7 @@ func TestALeaseThatAnotherHasTakenIsNotGivenBack(t *testing.T) {
 			l.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "b", LeaseDurationSeconds: 15}
 			return nil
 		}
-		time.AfterFunc(time.Minute+time.Second, stop) // between two renewals
+		time.AfterFunc(time.Minute+500*time.Millisecond, stop) // between two renewals, which come each second
 		if err := lead(ctx, electing(t), holder{l, "a"}, work, func(error) { t.Error("it was found out before the stop") }); err != nil {
 			t.Fatal(err)
 		}
